@@ -23,12 +23,6 @@ import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
 import { deleteExpired } from './features/retention/delete-expired.ts'
 import { purgeIdempotencyKeys } from './features/retention/purge-idempotency-keys.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
-import { toRecipientRows } from './features/broadcasts/queries.ts'
-import { CONTACT_ROWS } from './features/contacts/queries.ts'
-import { CONVERSATION_ROWS } from './features/conversations/queries.ts'
-import { RUN_ROWS } from './features/runs/list-runs.ts'
-import { type AnchoredRows, extendAnchors } from './features/paging/anchors/extend-anchors.ts'
-import { rollUpListChanges } from './features/paging/anchors/roll-up-list-changes.ts'
 import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
@@ -39,13 +33,6 @@ import type { Tasks } from './platform/jobs/job-queue.ts'
 import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope.ts'
 
-const ANCHORED_ROWS: AnchoredRows = {
-  contacts: () => CONTACT_ROWS,
-  conversations: () => CONVERSATION_ROWS,
-  runs: () => RUN_ROWS,
-  recipients: toRecipientRows,
-}
-
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
   return {
@@ -55,7 +42,6 @@ export function createTasks(system: SystemScope): Tasks {
     execute: executeCalls(system),
     'fetch-media': (payload, control) => fetchMedia(system, payload, control?.signal),
     'send-read-receipt': (payload) => sendReadReceipt(system, payload),
-    'extend-anchors': (payload, control) => extendAnchors(system, ANCHORED_ROWS, payload, control?.signal),
     'send-password-reset': (payload) => sendPasswordReset(system, payload),
   }
 }
@@ -73,7 +59,6 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
-    { name: 'roll up list changes', everyMs: 5 * SECOND, run: () => rollUpListChanges(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },

@@ -2,11 +2,10 @@ import type { Area } from '../mutant.ts'
 
 const CONTACTS = 'src/features/contacts/queries.ts'
 const CONVERSATIONS = 'src/features/conversations/queries.ts'
-
 const PAGES = 'src/features/paging/read-page.ts'
 
 const PAGE_TESTS = ['integration/lists/pages.test.ts']
-const ANCHOR_TESTS = ['integration/lists/anchors.test.ts']
+const FAR_PAGE_TESTS = ['integration/lists/far-pages.test.ts']
 
 export const LISTS: Area = {
   name: 'lists',
@@ -22,7 +21,7 @@ export const LISTS: Area = {
       file: CONVERSATIONS,
       original: "coalesce(t.last_message_at, '-infinity')",
       mutated: "coalesce(t.last_message_at, 'infinity')",
-      tests: ANCHOR_TESTS,
+      tests: FAR_PAGE_TESTS,
     },
     {
       name: 'messages of one moment are skipped by a page',
@@ -109,60 +108,32 @@ export const LISTS: Area = {
       mutated: 'tags.name = ${tag}',
     },
     {
-      name: 'a deleted run keeps its place between anchors',
-      file: 'src/features/automation/delete-history.ts',
-      original: "recordListChanges(tx, 'runs', deleted, -1)",
-      mutated: "recordListChanges(tx, 'runs', [], -1)",
-      tests: ANCHOR_TESTS,
+      name: 'a page of runs is found from the end by a number that may be wrong',
+      file: 'src/features/runs/list-runs.ts',
+      original: 'total: runTotalSql(scope.tenantId, filters),',
+      mutated: 'total: runTotalSql(scope.tenantId, filters), kept: runTotalSql(scope.tenantId, filters),',
+      tests: FAR_PAGE_TESTS,
     },
     {
-      name: 'a conversation keeps its place between anchors when the customer writes',
-      file: 'src/features/inbound/touch-conversations.ts',
-      original: 'recordMoved(tx, [...places.values()])',
-      mutated: 'recordMoved(tx, [])',
-      tests: ANCHOR_TESTS,
+      name: 'a page is found from the end by the number of an earlier snapshot',
+      file: PAGES,
+      original: 'if (page.total !== total) return undefined',
+      mutated: 'if (page.total < 0) return undefined',
+      tests: FAR_PAGE_TESTS,
     },
     {
-      name: 'a conversation keeps its place between anchors when the customer is written to',
-      file: 'src/features/outbound/queue-messages.ts',
-      original: 'recordMoved(tx, places)',
-      mutated: 'recordMoved(tx, [])',
-      tests: ANCHOR_TESTS,
+      name: 'the last page from the end has rows of the page before',
+      file: PAGES,
+      original: 'limit: Math.min(limit, total - offset), offset: skipped',
+      mutated: 'limit, offset: skipped',
+      tests: FAR_PAGE_TESTS,
     },
     {
-      name: 'a new conversation without messages has no place before the anchors',
-      file: 'src/features/conversations/ensure-conversations.ts',
-      original: "recordListChanges(tx, 'conversations', places, 1)",
-      mutated: "recordListChanges(tx, 'conversations', [], 1)",
-      tests: ANCHOR_TESTS,
-    },
-    {
-      name: 'rows that left before there were anchors are subtracted from them',
-      file: 'src/features/paging/anchors/extend-anchors.ts',
-      original: 'with forgotten as (delete from list_changes where ${ofList} and ${isForgotten}),',
-      mutated: 'with forgotten as (select from list_changes where ${ofList} and ${isForgotten}),',
-      tests: ANCHOR_TESTS,
-    },
-    {
-      name: 'conversations without messages before the first anchor are not counted',
-      file: 'src/features/paging/anchors/extend-anchors.ts',
-      original: 'set count = (select count(*) from ${rows.from} t where ${isUntimed})',
-      mutated: 'set count = 0',
-      tests: ANCHOR_TESTS,
-    },
-    {
-      name: 'anchors that became wrong stay so',
-      file: 'src/features/paging/anchors/extend-anchors.ts',
-      original: 'if (begunAt < countedSince(tx.now()))',
-      mutated: 'if (begunAt > tx.now())',
-      tests: ANCHOR_TESTS,
-    },
-    {
-      name: 'anchors stay when all rows before them are deleted',
-      file: 'src/features/paging/anchors/roll-up-list-changes.ts',
-      original: 'await thinOut(tx, list)',
-      mutated: 'await Promise.resolve()',
-      tests: ANCHOR_TESTS,
+      name: 'a page near the end is walked from the beginning',
+      file: PAGES,
+      original: 'skipped >= offset',
+      mutated: 'skipped >= 0',
+      tests: ['integration/lists/plans.test.ts'],
     },
     {
       name: 'a total of more matches than are counted does not say so',

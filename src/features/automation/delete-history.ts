@@ -1,8 +1,6 @@
-import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { type Place, recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import { lockConversationsBy } from './lock-order.ts'
 import { countRunsSql } from './store/run-counts.ts'
 
@@ -85,7 +83,7 @@ export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<v
     await deleteSteps(tx, ids)
     await deletePortions(tx, { table: 'messages', column: 'conversation_id', ids }, deleteMessages)
     await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
-    await deleteConversations(tx, ids)
+    await deleteRows(tx, 'conversations', ids)
   }
   if (column === 'contact_id') return deletePortions(tx, { table: 'runs', column, ids: [id] }, deleteRuns)
   await deletePortions(tx, { table: 'message_statuses', column, ids: [id] })
@@ -115,12 +113,6 @@ async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promi
   await tx.sql('deleteRows')`delete from ${TABLES[table]} where tenant_id = ${tx.tenantId} and id = any(${ids})`
 }
 
-async function deleteConversations(tx: Scope, ids: string[]): Promise<void> {
-  const deleted = await tx.sql<Place>('deleteConversations')`
-    delete from conversations where tenant_id = ${tx.tenantId} and id = any(${ids}) returning id, last_message_at as time`
-  await recordListChanges(tx, 'conversations', deleted, -1)
-}
-
 async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> {
   for (let last: string | null = null, isDone = false; !isDone;) {
     const runs: { id: string }[] = await tx.sql<{ id: string }>('listRunsToDelete')`
@@ -145,15 +137,11 @@ export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
     update runs set replay_of = null where tenant_id = ${tx.tenantId} and replay_of = any(${ids}) and id <> all(${ids})`
   await tx.sql('leaveSourceRun')`
     update workflow_tests set source_run_id = null where tenant_id = ${tx.tenantId} and source_run_id = any(${ids})`
-  const deleted = await tx.sql<Place & { workflowId: string; version: number; status: string }>('deleteRuns')`
-    delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
-    returning id, created_at as time, workflow_id, workflow_version as version, status`
-  const changes = sqlFragment`select workflow_id, version, status, -1 as delta
-    from jsonb_to_recordset(${toRecordset(deleted)}::jsonb) as x (workflow_id uuid, version int, status text)`
-  await Promise.all([
-    tx.sql('countDeletedRuns')`${countRunsSql(tx.tenantId, changes)}`,
-    recordListChanges(tx, 'runs', deleted, -1),
-  ])
+  await tx.sql('deleteRuns')`
+    with deleted as (
+      delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
+      returning workflow_id, workflow_version as version, status)
+    ${countRunsSql(tx.tenantId, sqlFragment`select workflow_id, version, status, -1 as delta from deleted`)}`
 }
 
 /** Deletes messages. Steps that sent one and messages that answer one stay without it. */

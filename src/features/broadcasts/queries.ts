@@ -1,12 +1,11 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { countSql } from '../counts/read-count.ts'
+import { toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import type { ListRows } from '../paging/walk.ts'
 import { countDeltasSql, readCounts, toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
 import {
@@ -72,7 +71,7 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
       id: sqlFragment`t.id`,
       conditions: [],
       order: NEWEST_FIRST,
-      total: countSql(scope.tenantId, 'broadcasts', scope.tenantId),
+      ...toListTotal(scope.tenantId, 'broadcasts', scope.tenantId),
       item: BROADCAST_SOURCE,
     },
     input,
@@ -80,42 +79,27 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
   return { ...page, items: page.items.map(toBroadcast) }
 }
 
-/** Status of broadcasts that get no more recipients. */
-const IS_PREPARED: ReadonlySet<Broadcast['status']> = new Set(['sending', 'completed', 'canceled', 'failed'])
-
-/** Returns all recipients of a broadcast. No index has them in their order, but one has those of each status. */
-export function toRecipientRows(broadcastId: string): ListRows {
-  return {
-    from: sqlFragment`broadcast_recipients`,
-    id: sqlFragment`t.id`,
-    conditions: [sqlFragment`t.broadcast_id = ${broadcastId}`],
-    alternatives: recipientStatus.options.map(hasStatusSql),
-    order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
-  }
-}
-
-function hasStatusSql(status: string): SqlFragment {
-  return sqlFragment`t.status = ${status}`
-}
-
-/** Lists the recipients of a broadcast with their delivery status, newest first. */
+/**
+ * Lists the recipients of a broadcast with their delivery status, newest first. No index has all of them in their order, but
+ * one has those of each status.
+ */
 export async function listRecipients(
   scope: Scope,
   { id: broadcastId, status, ...input }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
-  const broadcast = await scope.get(BroadcastRow, broadcastId)
+  await scope.get(BroadcastRow, broadcastId)
   const counts = await readCounts(scope, broadcastId)
+  const statuses = status === undefined ? recipientStatus.options : [status]
   return readPage<BroadcastRecipient>(
     scope,
     {
-      ...toRecipientRows(broadcastId),
-      ...(status === undefined ? {} : { alternatives: [hasStatusSql(status)] }),
       name: 'listRecipients',
+      from: sqlFragment`broadcast_recipients`,
+      id: sqlFragment`t.id`,
+      conditions: [sqlFragment`t.broadcast_id = ${broadcastId}`],
+      alternatives: statuses.map((each) => sqlFragment`t.status = ${each}`),
+      order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
       total: counts[status ?? 'total'],
-      anchored:
-        status === undefined && IS_PREPARED.has(broadcast.status)
-          ? { list: 'recipients', ownerId: broadcastId }
-          : undefined,
       item: RECIPIENT_SOURCE,
     },
     input,

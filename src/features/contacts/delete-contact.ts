@@ -3,7 +3,6 @@ import type { Scope } from '../../scope.ts'
 import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
-import { recordListChanges } from '../paging/anchors/record-list-changes.ts'
 import type { ContactRef } from './schema.ts'
 
 /**
@@ -15,11 +14,10 @@ export async function deleteContact(scope: Scope, { contactId }: ContactRef): Pr
   return scope.transaction(async (tx) => {
     const owner = { column: 'contact_id', id: contactId } as const
     await lockConversationsBy(tx, owner)
-    const { createdAt } = await tx.lock(ContactRow, contactId)
+    await tx.lock(ContactRow, contactId)
     await eraseRecipients(tx, contactId)
     await deleteHistory(tx, owner)
     await tx.query(ContactRow).delete().where('id', contactId)
-    await recordListChanges(tx, 'contacts', [{ id: contactId, time: createdAt }], -1)
     await tx.record({ type: 'contact.deleted', data: { contactId } })
     return {}
   })

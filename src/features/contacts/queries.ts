@@ -5,10 +5,10 @@ import { isUuid } from '../../platform/ids.ts'
 import { removeTrunkZero, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
-import { countSql } from '../counts/read-count.ts'
+import { countSql, keptCountSql, toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
-import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import type { ListRows, Order } from '../paging/walk.ts'
+import { readPage } from '../paging/read-page.ts'
+import type { Order } from '../paging/walk.ts'
 import type { Contact, ContactRef, ListContacts } from './schema.ts'
 
 /** Contact with its tags. */
@@ -67,14 +67,6 @@ const ORDERS: Record<ListContacts['sort'], Omit<Order, 'sort'>> = {
   '-name': { ...NAME, direction: 'desc' },
 }
 
-/** All contacts. */
-export const CONTACT_ROWS: ListRows = {
-  from: sqlFragment`contacts`,
-  id: sqlFragment`t.id`,
-  conditions: [],
-  order: NEWEST_FIRST,
-}
-
 /** Reading what a search finds in order reads each contact: more than this are counted without it. */
 const FOUND_WITH_PAGE = 100
 
@@ -89,16 +81,16 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
   const others = toConditions(input)
   const conditions = [...others, ...sets.map((set, index) => isInSetSql(set, others.length + index > 0))]
   const [only] = conditions.length === 1 ? sets : []
-  const allTotal = conditions.length === 0 ? countSql(scope.tenantId, 'contacts', scope.tenantId) : undefined
+  const ofAll = conditions.length === 0 ? toListTotal(scope.tenantId, 'contacts', scope.tenantId) : undefined
   const page = await readPage<ContactView>(
     scope,
     {
-      ...CONTACT_ROWS,
       name: 'listContacts',
+      from: sqlFragment`contacts`,
+      id: sqlFragment`t.id`,
       conditions,
       order: { sort, ...ORDERS[sort] },
-      total: only && isLarge(only) ? only.count : allTotal,
-      anchored: allTotal && ORDERS[sort].kind === 'time' ? { list: 'contacts' } : undefined,
+      ...(only && isLarge(only) ? { total: only.count, kept: only.kept } : ofAll),
       ...(input.q === undefined ? {} : { countedWithPage: FOUND_WITH_PAGE }),
       item: CONTACT_SOURCE,
     },
@@ -114,9 +106,10 @@ function toConditions({ q, phone }: ListContacts): SqlFragment[] {
   ]
 }
 
-/** The contacts of a tag or a group, with their kept number. */
+/** The contacts of a tag or a group, with their number, and the SQL of the number that triggers keep. */
 type ContactSet = {
   count: number
+  kept: SqlFragment
   /** Returns the SQL of the rows, all of them or those of the contact `t`. */
   rows: (isContact: SqlFragment) => SqlFragment
 }
@@ -133,14 +126,15 @@ async function readSets(scope: Scope, { tag, groupId }: ListContacts): Promise<C
       where tags.tenant_id = ${tenantId} and lower(tags.name) = lower(${tag})`
     const rows: ContactSet['rows'] = (isContact) => sqlFragment`select member.contact_id from contact_tags member
       where member.tenant_id = ${tenantId} and member.tag_id = ${row?.id ?? null} ${isContact}`
-    sets.push({ count: row?.count ?? 0, rows })
+    const kept = keptCountSql(tenantId, 'tag_contacts', sqlFragment`${row?.id ?? null}`)
+    sets.push({ count: row?.count ?? 0, kept, rows })
   }
   if (groupId) {
     const [row] = await scope.sql<{ count: number }>('countGroup')`
       select ${countSql(tenantId, 'group_contacts', groupId)} as count`
     const rows: ContactSet['rows'] = (isContact) => sqlFragment`select member.contact_id from group_contacts member
       where member.tenant_id = ${tenantId} and member.group_id = ${groupId} ${isContact}`
-    sets.push({ count: row?.count ?? 0, rows })
+    sets.push({ count: row?.count ?? 0, kept: keptCountSql(tenantId, 'group_contacts', groupId), rows })
   }
   return sets.sort((one, other) => one.count - other.count)
 }

@@ -1,14 +1,12 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope.ts'
-import { recordListChanges } from '../paging/anchors/record-list-changes.ts'
 
 export type EnsuredConversation = {
   conversationId: string
   contactId: string
   /** ID of its newest message, which the ID of the next one has to follow. */
   lastMessageId: string | null
-  lastMessageAt: Date | null
   windowExpiresAt: Date | null
   isNew: boolean
   wasClosed: boolean
@@ -38,7 +36,7 @@ function lockConversations(
 ): Promise<Omit<EnsuredConversation, 'isNew'>[]> {
   return tx.sql<Omit<EnsuredConversation, 'isNew'>>('lockConversationsOfContacts')`
     select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
-      last_message_at, window_expires_at
+      window_expires_at
     from conversations
     where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})
     order by id for no key update`
@@ -53,7 +51,5 @@ async function createConversations(tx: Scope, channelId: string, missing: string
      select ${tx.tenantId}::uuid, id, contact_id, ${channelId}::uuid, 'active', ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)
      on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
-  const places = created.map(({ id }) => ({ id, time: null }))
-  await recordListChanges(tx, 'conversations', places, 1)
   return new Set(created.map(({ id }) => id))
 }

@@ -7,10 +7,9 @@ import type { Scope } from '../../scope.ts'
 import { attachMedia } from '../media/queries.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { addMs } from '../../platform/time.ts'
-import { countSql } from '../counts/read-count.ts'
+import { toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { readPage } from '../paging/read-page.ts'
-import type { ListRows } from '../paging/walk.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
 import { isWindowOpen, WINDOW_MS, isWindowOpenSql } from './service-window.ts'
@@ -46,14 +45,6 @@ export async function getConversation(scope: Scope, { conversationId }: Conversa
 
 const LAST_MESSAGE = sqlFragment`coalesce(t.last_message_at, '-infinity')`
 
-/** All conversations. */
-export const CONVERSATION_ROWS: ListRows = {
-  from: sqlFragment`conversations`,
-  id: sqlFragment`t.id`,
-  conditions: [],
-  order: { sort: '-lastMessageAt', value: LAST_MESSAGE, kind: 'time', direction: 'desc' },
-}
-
 /** Lists conversations, by default those with the newest message first; those without messages come last. */
 export async function listConversations(scope: Scope, input: ListConversations): Promise<Page<Conversation>> {
   const { sort, contactId, channelId, assigneeId } = input
@@ -63,12 +54,12 @@ export async function listConversations(scope: Scope, input: ListConversations):
   const page = await readPage<ConversationView>(
     scope,
     {
-      ...CONVERSATION_ROWS,
       name: 'listConversations',
+      from: sqlFragment`conversations`,
+      id: sqlFragment`t.id`,
       conditions,
-      order: { ...CONVERSATION_ROWS.order, sort, direction: sort === 'lastMessageAt' ? 'asc' : 'desc' },
-      total: conditions.length === 0 ? countSql(scope.tenantId, 'conversations', scope.tenantId) : undefined,
-      anchored: conditions.length === 0 ? { list: 'conversations' } : undefined,
+      order: { sort, value: LAST_MESSAGE, kind: 'time', direction: sort === 'lastMessageAt' ? 'asc' : 'desc' },
+      ...(conditions.length === 0 ? toListTotal(scope.tenantId, 'conversations', scope.tenantId) : {}),
       item: CONVERSATION_SOURCE,
     },
     input,

@@ -16,8 +16,8 @@ export async function recountAll(db: Database): Promise<number> {
 }
 
 /**
- * Computes again what is kept about the rows of a workspace: its numbers, the keys of phone numbers and the anchors of
- * lists. Others may write meanwhile: the numbers are exact afterwards.
+ * Computes again what is kept about the rows of a workspace: its numbers and the keys of phone numbers. Others may write
+ * meanwhile: the numbers are exact afterwards.
  */
 export async function recount(db: Database, tenantId: string): Promise<void> {
   await fillPhoneKeys(toSource(db, tenantId))
@@ -28,7 +28,6 @@ export async function recount(db: Database, tenantId: string): Promise<void> {
     else await dropCounts(source)
     await recountRuns(source)
     await recountRecipients(source)
-    await forgetAnchors(source)
   })
 }
 
@@ -101,9 +100,4 @@ async function recountRecipients({ sql, tenantId }: Source): Promise<void> {
         from broadcast_recipients r where r.tenant_id = ${tenantId} and r.broadcast_id = broadcasts.id
         group by status) counted)
     where broadcasts.tenant_id = ${tenantId}`
-}
-
-async function forgetAnchors({ sql, tenantId }: Source): Promise<void> {
-  await sql('forgetAnchors')`delete from list_anchors where tenant_id = ${tenantId}`
-  await sql('forgetListChanges')`delete from list_changes where tenant_id = ${tenantId}`
 }

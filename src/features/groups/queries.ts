@@ -5,7 +5,7 @@ import type { Scope } from '../../scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
 import type { Contact } from '../contacts/schema.ts'
-import { countSql } from '../counts/read-count.ts'
+import { countSql, toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { Group, GroupRef, ListGroupContacts, ListGroups } from './schema.ts'
@@ -33,7 +33,7 @@ export function listGroups(scope: Scope, input: ListGroups): Promise<Page<Group>
       id: sqlFragment`t.id`,
       conditions: [],
       order: NEWEST_FIRST,
-      total: countSql(scope.tenantId, 'groups', scope.tenantId),
+      ...toListTotal(scope.tenantId, 'groups', scope.tenantId),
       item: GROUP_SOURCE,
     },
     input,
@@ -51,7 +51,7 @@ export async function listGroupContacts(scope: Scope, { id, ...input }: ListGrou
       id: sqlFragment`t.contact_id`,
       conditions: [sqlFragment`t.group_id = ${group.id}`],
       order: { ...NEWEST_FIRST, sort: '-addedAt' },
-      total: countSql(scope.tenantId, 'group_contacts', group.id),
+      ...toListTotal(scope.tenantId, 'group_contacts', group.id),
       item: CONTACT_SOURCE,
     },
     input,

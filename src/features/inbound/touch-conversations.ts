@@ -6,7 +6,6 @@ import { automationOnSql } from '../conversations/automation.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
-import { recordMoved } from '../paging/anchors/record-list-changes.ts'
 import type { NewInboundMessage } from './insert-inbound.ts'
 
 /**
@@ -27,12 +26,9 @@ export async function touchConversations(tx: Scope, messages: NewInboundMessage[
       last: toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: now }),
     })
   }
-  const places = new Map(
-    messages.map(({ conversation: { conversationId: id, lastMessageAt: time } }) => [id, { id, time }]),
-  )
   const rows = [...changes.values()].map((change) => ({ ...change, expiresAt: windowExpiryFrom(change.at) }))
   const contactIds = rows.map(({ contactId }) => contactId)
-  const touched = tx.sql('touchConversations')`
+  await tx.sql('touchConversations')`
     with input as materialized (
        select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x
          (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, expires_at timestamptz)),
@@ -44,5 +40,4 @@ export async function touchConversations(tx: Scope, messages: NewInboundMessage[
      locked as (${lockContactsSql(tx, contactIds)})
      update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
      from locked join input x on x.contact_id = locked.id where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
-  await Promise.all([touched, recordMoved(tx, [...places.values()])])
 }

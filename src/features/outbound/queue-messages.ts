@@ -10,7 +10,6 @@ import { deliverJob } from '../automation/jobs.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
-import { type Place, recordMoved } from '../paging/anchors/record-list-changes.ts'
 import { messageEvent } from './message-event.ts'
 
 export type NewOutbound = {
@@ -154,23 +153,17 @@ export async function touchByOutbound(
   const counts = countBy(messages.map(({ contactId }) => contactId))
   const contactIds = [...counts.keys()]
   const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
-  const conversationIds = previews.map(({ id }) => id)
-  // Selects the times of before: a statement does not see its own changes.
-  const places = await tx.sql<Place>('touchByOutbound')`
+  await tx.sql('touchByOutbound')`
     with touched as (
        update conversations cv set ${joinFragments(changes, ', ')}
        from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
        where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
-     locked as (${lockContactsSql(tx, contactIds)}),
-     paid as (
-       update contacts c set last_outbound_at = ${now}, pair_limited_until_ms = least(
-         ${nowMs + PAIR_BURST * PAIR_MS}::bigint,
-         greatest(c.pair_limited_until_ms, ${nowMs}::bigint) + x.count * ${PAIR_MS}::bigint)
-       from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
-       where c.tenant_id = ${tx.tenantId} and c.id = locked.id)
-     select id, last_message_at as time from conversations
-     where tenant_id = ${tx.tenantId} and id = any(${conversationIds})`
-  await recordMoved(tx, places)
+     locked as (${lockContactsSql(tx, contactIds)})
+     update contacts c set last_outbound_at = ${now}, pair_limited_until_ms = least(
+       ${nowMs + PAIR_BURST * PAIR_MS}::bigint,
+       greatest(c.pair_limited_until_ms, ${nowMs}::bigint) + x.count * ${PAIR_MS}::bigint)
+     from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
+     where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
 }
 
 /**

@@ -18,11 +18,6 @@ export type ValueKind = keyof typeof VALUES
 /** Position of an item in a list: its value in the order of the list, and its ID. */
 export type Position = { value: string; id: string }
 
-/** Converts a time as the driver reads it, which is a number for the time of rows without one. */
-export function toTimeText(time: Date | number): string {
-  return time instanceof Date ? time.toISOString() : NO_TIME
-}
-
 /** Converts a position in a list with the order `sort` to the opaque text that a client sends back. */
 export function toCursor(sort: string, { value, id }: Position): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url')

@@ -1,21 +1,11 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import type { ListRows } from '../paging/walk.ts'
 import { RUN_SOURCE, type RunDetails, toRun } from './queries.ts'
 import { isImpossible, type RunFilters, toRunConditions, toStatusConditions } from './run-filters.ts'
 import { runTotalSql } from './run-total.ts'
 import type { ListRuns, Run } from './schema.ts'
-
-/** All runs. */
-export const RUN_ROWS: ListRows = {
-  from: sqlFragment`runs`,
-  id: sqlFragment`t.id`,
-  conditions: [],
-  order: NEWEST_FIRST,
-}
 
 /** A workflow with more versions than this is read without splitting by version. */
 const VERSIONS_MAX = 100
@@ -36,15 +26,15 @@ export async function listRuns(
   const page = await readPage<RunDetails>(
     scope,
     {
-      ...RUN_ROWS,
       name: 'listRuns',
+      from: sqlFragment`runs`,
+      id: sqlFragment`t.id`,
       conditions: toRunConditions(filters),
       alternatives: versions
         ? versions.flatMap((version) => byStatus.map((one) => sqlFragment`t.workflow_version = ${version} and ${one}`))
         : byStatus,
-      order: { ...RUN_ROWS.order, sort, direction: sort === 'createdAt' ? 'asc' : 'desc' },
+      order: { ...NEWEST_FIRST, sort, direction: sort === 'createdAt' ? 'asc' : 'desc' },
       total: runTotalSql(scope.tenantId, filters),
-      anchored: Object.keys(definedFields(filters)).length === 0 ? { list: 'runs' } : undefined,
       item: RUN_SOURCE,
     },
     { limit, offset, cursor },
