@@ -53,8 +53,6 @@ export const TENANT_TABLES = [
   'throttle_windows',
   'counts',
   'count_deltas',
-  'list_anchors',
-  'list_changes',
   'provider_media',
 ] as const
 
