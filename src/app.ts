@@ -147,13 +147,13 @@ async function listen(
   dependencies: OpenDependencies,
   { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
-  const { pools, limits, log, revocations } = dependencies
+  const { pools, limits, log } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
   for (const origin of listCrossSiteOrigins(config.http)) log.warn({ origin }, CROSS_SITE)
   const forRequests = { ...dependencies, connections: pools.requests }
   const system = new SystemScope(forRequests)
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
-  const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins, revocations })
+  const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins })
   const inboundBatcher = createInboundBatcher(webhooks)
   const findDatabaseProblem = cacheFor(SECOND, createReadinessProbe(pools))
   const server = createHttpServer({

@@ -1,5 +1,4 @@
 import { extname, join } from 'node:path'
-import type { RedisClientType } from 'redis'
 import type { Config } from './config.ts'
 import { bundleWorker } from './platform/compute/bundle-worker.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
@@ -10,13 +9,9 @@ import { HandoverQueue } from './platform/jobs/handover-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
-import { PostgresNotifications } from './platform/notifications/postgres-notifications.ts'
+import { PostgresNotifications } from './platform/notifications/postgres.ts'
+import { connectRedis, RedisNotifications } from './platform/notifications/redis.ts'
 import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
-import { connectRedis } from './platform/notifications/redis.ts'
-import { RedisRevocations } from './platform/notifications/redis-revocations.ts'
-import { RedisNotifications } from './platform/notifications/redis-notifications.ts'
-import { PostgresRevocations } from './platform/notifications/postgres-revocations.ts'
-import type { Revocations } from './platform/notifications/revocations.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { DiskSpace } from './platform/files/disk-space.ts'
 import { folderStore } from './platform/files/folder-store.ts'
@@ -36,7 +31,6 @@ export type OpenDependencies = Dependencies & {
   /** Jobs that any process may execute. */
   sharedJobs: GraphileJobQueue
   limits: RateLimits
-  revocations: Revocations
   close(): Promise<void>
 }
 
@@ -87,13 +81,11 @@ export async function openDependencies(
     closers.push(() => jobs.stop())
     const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
     closers.push(() => redis?.destroy())
-    const { notifications, revocations } = redis
-      ? openRedisMessages(redis, log)
-      : openPostgresMessages(database.sessionUrl, log)
+    const notifications = redis
+      ? new RedisNotifications(redis)
+      : new PostgresNotifications({ url: database.sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
-    closers.push(() => revocations.close())
-    revocations.open()
     const { webhookBytes } = config.quotas
     const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock, webhookBytes })
     closers.push(() => limits.close())
@@ -127,7 +119,6 @@ export async function openDependencies(
       },
       database,
       limits,
-      revocations,
       close,
     }
   } catch (error) {
@@ -137,18 +128,6 @@ export async function openDependencies(
     )
     throw error
   }
-}
-
-function openRedisMessages(client: RedisClientType, log: Logger) {
-  return {
-    notifications: new RedisNotifications({ client, log }),
-    revocations: new RedisRevocations({ client, log }),
-  }
-}
-
-function openPostgresMessages(url: string, log: Logger) {
-  const notifications = new PostgresNotifications({ url, log })
-  return { notifications, revocations: new PostgresRevocations(notifications) }
 }
 
 /** Returns the function that ends it. */

@@ -135,7 +135,7 @@ export class Scope {
       this.#ending.outdatedKeys.push(...outdatedKeys)
     } else {
       for (const key of outdatedKeys) this.#dependencies.cache.delete(key)
-      if (events.length > 0) this.#dependencies.notifications.publish(this.tenantId)
+      if (events.length > 0) this.#dependencies.notifications.publish('events', this.tenantId)
     }
   }
 
@@ -145,7 +145,7 @@ export class Scope {
 
   /** Calls `wake` when this tenant may have new events. Returns the function that unsubscribes. */
   subscribe(wake: () => void): () => void {
-    return this.#dependencies.notifications.subscribe(this.tenantId, wake)
+    return this.#dependencies.notifications.subscribe('events', wake, { text: this.tenantId })
   }
 
   /** Runs `read` once for all concurrent callers with the same `key`. Not for transactions. */
@@ -183,7 +183,7 @@ export class Scope {
     if (this.#ending) return void this.#ending.events.push(...events)
     if (events.length === 0) return
     await writeEvents(this.db, { tenantId: this.tenantId, now: this.now() }, events)
-    this.#dependencies.notifications.publish(this.tenantId)
+    this.#dependencies.notifications.publish('events', this.tenantId)
   }
 }
 
@@ -196,6 +196,7 @@ export class SystemScope {
   readonly log: Logger
   readonly secrets: Secrets
   readonly mail: Mailer
+  readonly notifications: Dependencies['notifications']
   readonly #dependencies: Dependencies
 
   constructor(dependencies: Dependencies) {
@@ -204,6 +205,7 @@ export class SystemScope {
     this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.mail = dependencies.mail
+    this.notifications = dependencies.notifications
   }
 
   now(): Date {
@@ -241,10 +243,5 @@ export class SystemScope {
 
   enqueue(...jobs: Job[]): Promise<void> {
     return this.#dependencies.jobs.enqueue(this.db, jobs)
-  }
-
-  /** Notifies the subscribers of these tenants that a committed transaction has recorded events. */
-  publish(tenantIds: Iterable<string>): void {
-    for (const tenantId of tenantIds) this.#dependencies.notifications.publish(tenantId)
   }
 }

@@ -35,7 +35,7 @@ export class History {
       clock: this.#clock,
       log: createLogger('warn'),
       jobs: this.#jobs,
-      notifications: { publish: () => undefined, subscribe: () => () => undefined, close: () => Promise.resolve() },
+      notifications: { publish: () => undefined, subscribe: () => () => undefined },
       singleFlight: createSingleFlight(),
       shared: new SharedObjects(),
       cache: new ExpiringCache(),

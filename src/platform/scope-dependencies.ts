@@ -33,7 +33,7 @@ export type Dependencies = {
   clock: Clock
   log: Logger
   jobs: JobQueue
-  notifications: Notifications
+  notifications: Pick<Notifications, 'publish' | 'subscribe'>
   singleFlight: SingleFlight
   shared: SharedObjects
   cache: ExpiringCache

@@ -1,6 +1,6 @@
 import { Batcher } from '../platform/concurrency/batcher.ts'
 import type { AppError } from '../platform/errors.ts'
-import type { Revocations } from '../platform/notifications/revocations.ts'
+import type { Notifications } from '../platform/notifications/notifications.ts'
 import { SECOND } from '../platform/time.ts'
 import type { Caller } from './context.ts'
 
@@ -13,12 +13,12 @@ const BATCH_MAX = 500
 
 type Options = {
   now: () => Date
-  revocations: Revocations
+  notifications: Pick<Notifications, 'subscribe'>
   /** Returns for each caller the error if access has ended. */
   checkAccess: (callers: Caller[]) => Promise<(AppError | undefined)[]>
 }
 
-type CheckOptions = Pick<Options, 'now' | 'revocations'> & {
+type CheckOptions = Pick<Options, 'now' | 'notifications'> & {
   checkAccess: (caller: Caller) => Promise<AppError | undefined>
 }
 
@@ -111,10 +111,10 @@ class AccessCheck {
   }
 
   #start(): () => void {
-    return this.#options.revocations.subscribe((userId) => {
-      if (userId !== this.#caller.user.id) return
+    const onRevocation = () => {
       this.#trustedUntil = 0
       this.report()
-    })
+    }
+    return this.#options.notifications.subscribe('revocations', onRevocation, { text: this.#caller.user.id })
   }
 }

@@ -1,7 +1,6 @@
 import type { Logger } from '../platform/log.ts'
 import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
-import type { Revocations } from '../platform/notifications/revocations.ts'
 import type { Role, Scope, SystemScope } from '../scope.ts'
 import type { AccessChecks } from './access-checks.ts'
 import type { BatchBudget } from './batch-budget.ts'
@@ -37,7 +36,6 @@ export type Caller = {
 export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
-  revocations: Revocations
   accessChecks: AccessChecks
   appOrigins: ReadonlySet<string>
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { LocalRevocations } from '../../src/platform/notifications/revocations.ts'
+import { Notifications } from '../../src/platform/notifications/notifications.ts'
 import { ForbiddenError } from '../../src/platform/errors.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { AccessChecks } from '../../src/trpc/access-checks.ts'
@@ -17,14 +17,21 @@ function buildCaller(id: string): Caller {
   }
 }
 
+/** Notifications of a single process. */
+class LocalNotifications extends Notifications {
+  open = () => Promise.resolve()
+  close = () => Promise.resolve()
+  protected send = () => undefined
+}
+
 describe('access checks of subscriptions', () => {
   it('are made once for fifty streams of a session, and again for another session and after a revocation', async () => {
     const clock = new TestClock()
-    const revocations = new LocalRevocations()
+    const notifications = new LocalNotifications()
     const checked: string[] = []
     const checks = new AccessChecks({
       now: () => clock.now(),
-      revocations,
+      notifications,
       checkAccess: (callers) => {
         checked.push(...callers.map(({ session }) => session.id))
         return Promise.resolve(callers.map(() => undefined))
@@ -38,11 +45,11 @@ describe('access checks of subscriptions', () => {
     clock.advance(5 * SECOND)
     await checkAll()
     expect(checked).to.have.lengthOf(4)
-    revocations.revoke('user')
+    notifications.publish('revocations', 'user')
     await checkAll()
     expect(checked).to.have.lengthOf(6)
     for (const { close } of streams) close()
-    revocations.revoke('user')
+    notifications.publish('revocations', 'user')
     expect(checked).to.have.lengthOf(6)
   })
 
@@ -50,7 +57,7 @@ describe('access checks of subscriptions', () => {
     let calls = 0
     const checks = new AccessChecks({
       now: () => AT,
-      revocations: new LocalRevocations(),
+      notifications: new LocalNotifications(),
       checkAccess: (callers) => {
         calls += 1
         return Promise.resolve(callers.map(({ session }) => (session.id === '7' ? new ForbiddenError() : undefined)))

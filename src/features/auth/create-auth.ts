@@ -13,10 +13,10 @@ export function createAuth({
   return {
     ...dependencies,
     passwords: new Passwords(),
-    identify: createIdentify(system, dependencies.revocations),
+    identify: createIdentify(system),
     accessChecks: new AccessChecks({
       now: () => system.now(),
-      revocations: dependencies.revocations,
+      notifications: system.notifications,
       checkAccess: (callers) => checkAccess(system, callers),
     }),
   }

@@ -32,7 +32,7 @@ export async function resetPassword(
     await tx.db('password_resets').where('user_id', userId).delete()
     await rememberAddress(tx, userId, client.addressKey)
   })
-  auth.revocations.revoke(userId)
+  system.notifications.publish('revocations', userId)
   await auth.lockout.restore(email)
   return { status: true }
 }

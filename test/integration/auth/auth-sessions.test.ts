@@ -303,6 +303,22 @@ describe('sessions', () => {
       expect((await requestSecond()).status).to.equal(401)
     })
 
+    it('a session whose revocation was lost ends on other processes when they receive notifications again', async () => {
+      const { cookie, tenantId } = await app.signUp()
+      const requestSecond = () => listContacts({ cookie, 'x-tenant-id': tenantId }, second.url)
+      expect((await requestSecond()).status).to.equal(200)
+      await app.system
+        .db('sessions')
+        .where('token_hash', hashToken(cookie.split('=')[1] ?? ''))
+        .delete()
+      expect((await requestSecond()).status).to.equal(200)
+      await app.system.db.raw(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'parley notifications'`,
+      )
+      await waitUntil(async () => (await requestSecond()).status === 401)
+    })
+
     it('concurrent requests to two processes renew a session token once', async () => {
       const session = await app.signUp()
       const headers = { cookie: session.cookie, 'x-tenant-id': session.tenantId }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../../platform/ids.ts'
 import { hashToken, isToken } from '../../../platform/security/opaque-token.ts'
-import type { Revocations } from '../../../platform/notifications/revocations.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope.ts'
 import type { Caller } from '../../../trpc/context.ts'
@@ -19,11 +18,12 @@ type Claim = { token: string; tenantId: string | null }
  * Resolves a token to its user and their role in the named workspace. Results are cached for seconds. Unknown tokens are
  * not, as anybody could fill the cache with them; neither are refusals, so that a new member is let in at once.
  */
-export function createIdentify(system: SystemScope, revocations: Revocations) {
+export function createIdentify(system: SystemScope) {
   const cache = new LRUCache<string, { caller: Caller; until: Date }>({ max: CACHE_ENTRIES_MAX })
   let revocationCount = 0
-  revocations.subscribe((userId) => {
+  system.notifications.subscribe('revocations', (userId) => {
     revocationCount += 1
+    if (userId === undefined) return cache.clear()
     const stale = [...cache.entries()].filter(([, { caller }]) => caller.user.id === userId)
     for (const [key] of stale) cache.delete(key)
   })

@@ -16,7 +16,7 @@ const SESSION_MS = 7 * DAY
  * previous session of the caller ends, so a planted cookie is worthless afterwards.
  */
 export async function createSession(
-  { system, auth, caller, client, setHeader }: AuthContext,
+  { system, caller, client, setHeader }: AuthContext,
   findUser: (tx: SystemScope) => Promise<User>,
 ): Promise<{ user: User; workspaces: Membership[] }> {
   const token = newToken()
@@ -38,7 +38,7 @@ export async function createSession(
     await rememberAddress(tx, user.id, client.addressKey)
     return { user, workspaces: await listWorkspaces(tx, user.id) }
   })
-  if (caller) auth.revocations.revoke(caller.user.id)
+  if (caller) system.notifications.publish('revocations', caller.user.id)
   setHeader('Set-Cookie', sessionCookie(token, expiresAt, now))
   return created
 }

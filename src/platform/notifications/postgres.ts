@@ -2,11 +2,13 @@ import pg from 'pg'
 import { CONNECTION, closeWhenUnanswered, OpenSockets } from '../database/connections.ts'
 import { ServerClient } from '../database/servers/server-client.ts'
 import type { Logger } from '../log.ts'
-import { LocalNotifications } from './local-notifications.ts'
-import type { Notifications } from './notifications.ts'
 import { SECOND } from '../time.ts'
+import { Notifications, type Topic, TOPICS } from './notifications.ts'
 
-const CHANNEL = 'parley_events'
+/** Names of the channels begin with it. */
+const PREFIX = 'parley_'
+/** PostgreSQL takes payloads of less than 8,000 bytes. */
+const PAYLOAD_MAX = 7_900
 const PROBE_MS = 15 * SECOND
 const PROBE_ANSWER_MS = 5 * SECOND
 /** Time between two statements that notify: what is published meanwhile is sent together. */
@@ -16,20 +18,19 @@ const PAUSE_MS = 20
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
  * outside business transactions: the first one at once, those that follow within 20 ms together.
  */
-export class PostgresNotifications implements Notifications {
+export class PostgresNotifications extends Notifications {
   readonly #url: string
   readonly #log: Logger
-  readonly #local = new LocalNotifications()
-  readonly #pending = new Set<string>()
+  readonly #pending = new Map<Topic, Set<string>>()
   readonly #sender: pg.Pool
   readonly #sockets = new OpenSockets()
-  readonly #receivers: ((text: string) => void)[] = []
   #listener: pg.Client | undefined
   #isScheduled = false
   #flushedAtMs = -Infinity
   #closed = false
 
   constructor(options: { url: string; log: Logger }) {
+    super()
     this.#url = options.url
     this.#log = options.log
     this.#sender = new pg.Pool({
@@ -52,39 +53,20 @@ export class PostgresNotifications implements Notifications {
       application_name: 'parley notifications',
       ...CONNECTION,
     })
-    listener.on('notification', ({ payload }) => this.#receive((payload ?? '').split(',')))
+    listener.on('notification', ({ channel, payload = '' }) => this.#receive(channel, payload))
     await listener.connect()
-    await listener.query(`listen ${CHANNEL}`)
-    // Set after the connection is established: until then the caller of `open` retries, and only one may.
     closeWhenUnanswered(listener, PROBE_ANSWER_MS)
     this.#sockets.add(listener)
+    await listener.query(TOPICS.map((topic) => `listen ${PREFIX}${topic}`).join(';'))
     // A listener sends nothing, so only a statement shows that its connection still works.
     const probe = setInterval(() => void listener.query('select 1').catch(() => undefined), PROBE_MS)
+    // From here on: until then the caller of `open` retries, and only one may.
     listener.on('end', () => {
       clearInterval(probe)
       this.#reopen()
     })
     this.#listener = listener
-    // Notifications may have been missed before, so every subscriber reads once.
-    this.#local.wakeAll()
-  }
-
-  publish(tenantId: string): void {
-    this.#pending.add(tenantId)
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    const pauseMs = this.#flushedAtMs + PAUSE_MS - performance.now()
-    if (pauseMs > 0) setTimeout(() => void this.#flush(), pauseMs)
-    else setImmediate(() => void this.#flush())
-  }
-
-  subscribe(tenantId: string, wake: () => void): () => void {
-    return this.#local.subscribe(tenantId, wake)
-  }
-
-  /** Calls `receive` with every text that any process publishes, those of tenants included. */
-  onMessage(receive: (text: string) => void): void {
-    this.#receivers.push(receive)
+    this.wakeAll()
   }
 
   async close(): Promise<void> {
@@ -93,24 +75,37 @@ export class PostgresNotifications implements Notifications {
     await this.#sockets.closeAfter(ended)
   }
 
-  #receive(texts: string[]): void {
-    this.#local.wake(texts)
-    for (const receive of this.#receivers) for (const text of texts) receive(text)
+  protected send(topic: Topic, text: string): void {
+    const texts = this.#pending.get(topic) ?? new Set()
+    this.#pending.set(topic, texts.add(text))
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const pauseMs = this.#flushedAtMs + PAUSE_MS - performance.now()
+    if (pauseMs > 0) setTimeout(() => void this.#flush(), pauseMs)
+    else setImmediate(() => void this.#flush())
+  }
+
+  #receive(channel: string, payload: string): void {
+    const topic = TOPICS.find((name) => channel === `${PREFIX}${name}`)
+    if (topic) for (const text of payload.split(',')) this.deliver(topic, text)
   }
 
   async #flush(): Promise<void> {
     this.#isScheduled = false
     this.#flushedAtMs = performance.now()
-    const tenantIds = [...this.#pending]
+    const payloads = [...this.#pending].flatMap(([topic, texts]) =>
+      toPayloads(texts).map((payload) => [`${PREFIX}${topic}`, payload]),
+    )
     this.#pending.clear()
+    if (payloads.length === 0) return
     try {
-      // A payload has at most 8,000 bytes: 160 ids of 37, or of 45 with a prefix.
-      for (let at = 0; at < tenantIds.length; at += 160) {
-        await this.#sender.query('select pg_notify($1, $2)', [CHANNEL, tenantIds.slice(at, at + 160).join(',')])
-      }
+      await this.#sender.query(
+        'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) n (channel, payload)',
+        [payloads.map(([channel]) => channel), payloads.map(([, payload]) => payload)],
+      )
     } catch (error) {
       if (!this.#closed)
-        this.#log.warn({ err: error }, 'a notification was lost; subscribers will find the events by polling')
+        this.#log.warn({ err: error }, 'notifications were lost; subscribers will find what they announced')
     }
   }
 
@@ -120,4 +115,15 @@ export class PostgresNotifications implements Notifications {
       if (!this.#closed) this.open().catch(() => this.#reopen())
     }, SECOND).unref()
   }
+}
+
+/** Joins texts to payloads that PostgreSQL takes. */
+function toPayloads(texts: Iterable<string>): string[] {
+  const payloads: string[] = []
+  for (const text of texts) {
+    const last = payloads.at(-1)
+    if (last === undefined || last.length + text.length >= PAYLOAD_MAX) payloads.push(text)
+    else payloads[payloads.length - 1] = `${last},${text}`
+  }
+  return payloads
 }
