@@ -167,7 +167,7 @@ async function sendAndSettle(
   { claimed, claimedUntil, signal }: Delivery,
 ): Promise<DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
-  const uploads = new FileUploads(scope, channel, { max: CLAIM_MAX, signal })
+  const uploads = new FileUploads(scope, channel, signal)
   const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
   const allSent = Promise.all(sends)
   for (let settled = 0; settled < claimed.length;) {

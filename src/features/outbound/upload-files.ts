@@ -1,7 +1,7 @@
 import type { SendResult, UploadResult } from '../../channels/channel.ts'
 import { findFile } from '../../message-content/content.ts'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
-import { Semaphore } from '../../platform/concurrency/semaphore.ts'
+import { FairSemaphore } from '../../platform/concurrency/fair-semaphore.ts'
 import { FileMissingError } from '../../platform/files/file-store.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope.ts'
@@ -24,14 +24,13 @@ export class FileUploads {
   readonly #scope: Scope
   readonly #channel: LoadedChannel
   readonly #signal: AbortSignal
-  readonly #slots: Semaphore
+  readonly #slots = new FairSemaphore({ width: CONCURRENT_MAX })
   readonly #copies = new Map<string, Promise<Copy | Failure>>()
 
   /** After `signal` aborts, uploads in progress end, so that a process that stops does not wait for them. */
-  constructor(scope: Scope, channel: LoadedChannel, { max, signal }: { max: number; signal: AbortSignal | undefined }) {
+  constructor(scope: Scope, channel: LoadedChannel, signal: AbortSignal | undefined) {
     this.#scope = scope
     this.#channel = channel
-    this.#slots = new Semaphore({ width: CONCURRENT_MAX, queueMax: max })
     const limit = AbortSignal.timeout(UPLOADS_MAX_MS)
     this.#signal = signal ? AbortSignal.any([signal, limit]) : limit
   }
@@ -65,7 +64,7 @@ export class FileUploads {
       where tenant_id = ${scope.tenantId} and media_id = ${mediaId} and channel_id = ${this.#channel.id}
         and expires_at > ${scope.now()}`
     if (kept) return { kind: 'uploaded', ...kept, isKept: true }
-    return this.#slots.run(() => (this.#signal.aborted ? Promise.resolve(NOT_BEGUN) : this.#upload(mediaId)))
+    return this.#slots.run(null, () => (this.#signal.aborted ? Promise.resolve(NOT_BEGUN) : this.#upload(mediaId)))
   }
 
   async #upload(mediaId: string): Promise<Copy | Failure> {

@@ -3,10 +3,12 @@ import { UnavailableError } from '../errors.ts'
 type Options = {
   /** Slots in all. */
   width: number
-  /** Slots that one key may hold. */
-  widthPerKey: number
-  /** The longest wait for a slot. */
-  waitMaxMs: number
+  /** Slots that one key may hold, by default all. */
+  widthPerKey?: number
+  /** The longest wait for a slot, by default without a limit. */
+  waitMaxMs?: number
+  /** Waiters of one key, by default any number. Further ones are rejected at once, rather than after a long wait. */
+  waitersPerKeyMax?: number
 }
 
 type Waiter = () => void
@@ -26,9 +28,19 @@ export class FairSemaphore {
     this.#options = options
   }
 
+  /** Does work in a slot. @throws as `acquire` */
+  async run<T>(key: string | null, work: () => Promise<T>): Promise<T> {
+    await this.acquire(key)
+    try {
+      return await work()
+    } finally {
+      this.release(key)
+    }
+  }
+
   /**
    * Takes a slot, which `release` gives back.
-   * @throws UnavailableError when none becomes free in time, or `signal` aborts before
+   * @throws UnavailableError when none becomes free in time, too many are waiting, or `signal` aborts before
    */
   async acquire(key: string | null, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw abortedError()
@@ -45,7 +57,7 @@ export class FairSemaphore {
   }
 
   #hasSlot(key: string | null): boolean {
-    const { width, widthPerKey } = this.#options
+    const { width, widthPerKey = width } = this.#options
     return this.#total < width && (key === null || (this.#taken.get(key) ?? 0) < widthPerKey)
   }
 
@@ -55,7 +67,9 @@ export class FairSemaphore {
   }
 
   #wait(key: string | null, signal: AbortSignal | undefined): Promise<void> {
+    const { waitMaxMs, waitersPerKeyMax = Infinity } = this.#options
     const waiters = this.#waiting.get(key) ?? new Set()
+    if (waiters.size >= waitersPerKeyMax) return Promise.reject(tooManyError())
     this.#waiting.set(key, waiters)
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -77,7 +91,7 @@ export class FairSemaphore {
         leave()
         reject(busyError())
       }
-      const timer = setTimeout(expire, this.#options.waitMaxMs)
+      const timer = waitMaxMs === undefined ? undefined : setTimeout(expire, waitMaxMs)
       signal?.addEventListener('abort', abort, { once: true })
       waiters.add(admit)
     })
@@ -97,6 +111,10 @@ export class FairSemaphore {
 }
 
 const RETRY_AFTER_SECONDS = 2
+
+function tooManyError(): UnavailableError {
+  return new UnavailableError('Too many requests of this kind are in progress. Try again in a moment', 1)
+}
 
 function busyError(): UnavailableError {
   return new UnavailableError('Too many requests are in progress. Try again in a few seconds', RETRY_AFTER_SECONDS)

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { urlToHttpOptions } from 'node:url'
 import { expect } from 'chai'
-import { Semaphore } from '../../../src/platform/concurrency/semaphore.ts'
+import { FairSemaphore } from '../../../src/platform/concurrency/fair-semaphore.ts'
 import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 
 const ORIGIN = 'https://app.parley.example'
@@ -16,16 +16,20 @@ function signIn(body: object, headers: Record<string, string> = {}): Promise<Api
 
 /** Number of argon2 operations that a call runs: password hashing is guarded by a semaphore. */
 async function countHashOperations(call: () => Promise<ApiResponse>, status: number): Promise<number> {
-  const { run } = Semaphore.prototype
+  const { run } = FairSemaphore.prototype
   let count = 0
-  Semaphore.prototype.run = function <T>(this: Semaphore, work: () => Promise<T>): Promise<T> {
+  FairSemaphore.prototype.run = function <T>(
+    this: FairSemaphore,
+    key: string | null,
+    work: () => Promise<T>,
+  ): Promise<T> {
     count += 1
-    return run.call(this, work) as Promise<T>
+    return run.call(this, key, work) as Promise<T>
   }
   try {
     expect((await call()).status).to.equal(status)
   } finally {
-    Semaphore.prototype.run = run
+    FairSemaphore.prototype.run = run
   }
   return count
 }

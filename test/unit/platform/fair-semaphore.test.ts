@@ -1,9 +1,17 @@
 import { expect } from 'chai'
 import { FairSemaphore } from '../../../src/platform/concurrency/fair-semaphore.ts'
+import { UnavailableError } from '../../../src/platform/errors.ts'
 import { errorMessage } from '../../support/error-message.ts'
 
 /** Lets admitted waiters continue. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Creates a task that ends when the test ends it. */
+function createTask(): { promise: Promise<void>; end: () => void } {
+  let end = (): void => undefined
+  const promise = new Promise<void>((resolve) => (end = resolve))
+  return { promise, end }
+}
 
 describe('FairSemaphore', () => {
   let semaphore: FairSemaphore
@@ -80,5 +88,37 @@ describe('FairSemaphore', () => {
     semaphore.release('a')
     await acquire('a', 'a4')
     expect(admitted).to.deep.equal(['a', 'a', 'a4'])
+  })
+
+  it('runs work in its slots, lets further work wait in order, and rejects work over the limit of waiters', async () => {
+    semaphore = new FairSemaphore({ width: 2, waitersPerKeyMax: 2 })
+    const started: number[] = []
+    const tasks = Array.from({ length: 5 }, createTask)
+    const runs = tasks.map(({ promise }, index) =>
+      semaphore.run(null, () => {
+        started.push(index)
+        return promise
+      }),
+    )
+    const error = await runs[4]?.catch((reason: unknown) => reason)
+    expect(error).to.be.instanceOf(UnavailableError).and.to.have.property('retryAfterSeconds', 1)
+    expect(started).to.deep.equal([0, 1])
+    tasks[1]?.end()
+    await runs[1]
+    await settle()
+    expect(started).to.deep.equal([0, 1, 2])
+    tasks.forEach(({ end }) => end())
+    await Promise.all(runs.slice(0, 4))
+    expect(started).to.deep.equal([0, 1, 2, 3])
+  })
+
+  it('gives the slot of work that fails to the next', async () => {
+    semaphore = new FairSemaphore({ width: 1 })
+    const outcomes = [
+      semaphore.run(null, () => Promise.reject(new Error('failed'))),
+      semaphore.run(null, () => Promise.resolve('done')),
+    ]
+    expect((await Promise.allSettled(outcomes)).map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
+    expect(await semaphore.run(null, () => Promise.resolve('again'))).to.equal('again')
   })
 })
