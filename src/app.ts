@@ -18,7 +18,6 @@ import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
-import { cacheFor } from './platform/concurrency/cache-for.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
 import { closeDatabase, openDatabase, sqlState } from './platform/database/database.ts'
 import { createReadinessProbe } from './platform/database/readiness-probe.ts'
@@ -155,7 +154,7 @@ async function listen(
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
   const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins })
   const inboundBatcher = createInboundBatcher(webhooks)
-  const findDatabaseProblem = cacheFor(SECOND, createReadinessProbe(pools))
+  const probeDatabase = createReadinessProbe(pools)
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -188,7 +187,7 @@ async function listen(
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
-      const problem = await findDatabaseProblem()
+      const problem = await system.cached('readiness', SECOND, probeDatabase)
       return problem ?? (dependencies.jobs.isStuck ? 'background work stuck' : undefined)
     },
   })

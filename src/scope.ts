@@ -160,7 +160,7 @@ export class Scope {
 
   /** Returns what `read` returned at most `ms` ago in this process, unless `forget` was called. Not for transactions. */
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
-    return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read) as Promise<T>
+    return this.#dependencies.cache.get(`${this.tenantId} ${key}`, ms, read)
   }
 
   /** Removes a cached result, in a transaction after its commit. */
@@ -213,7 +213,7 @@ export class SystemScope {
   }
 
   cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
-    return this.#dependencies.cache.get(key, ms, read) as Promise<T>
+    return this.#dependencies.cache.get(key, ms, read)
   }
 
   /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */

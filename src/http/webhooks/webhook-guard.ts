@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
+import { ExpiringCache } from '../../platform/concurrency/expiring-cache.ts'
 import { LimitExceededError, NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
@@ -26,7 +27,7 @@ const KNOWN_MS = 5 * SECOND
  */
 export class WebhookGuard {
   readonly #limits: Pick<RateLimits, 'charge'>
-  readonly #known = new LRUCache<string, Promise<boolean>>({ max: ENTRIES_MAX, ttl: KNOWN_MS })
+  readonly #known = new ExpiringCache({ entriesMax: ENTRIES_MAX })
   readonly #limited = new LRUCache<string, true>({ max: ENTRIES_MAX })
 
   constructor(limits: Pick<RateLimits, 'charge'>) {
@@ -37,7 +38,8 @@ export class WebhookGuard {
     const client: string = ctx.state['addressKey']
     const clientOfWebhook = `${client} ${call.id.toLowerCase()}`
     try {
-      if (!isUuid(call.id) || !(await this.#isKnown(call))) await this.#reject(client, call)
+      if (!isUuid(call.id) || !(await this.#known.get(call.key, KNOWN_MS, call.isKnown)))
+        await this.#reject(client, call)
       this.#assertNotLimited(clientOfWebhook)
     } catch (error) {
       // The body is not read, so the connection cannot carry another request.
@@ -59,15 +61,6 @@ export class WebhookGuard {
     this.#assertNotLimited(client)
     await this.#charge(client)
     throw unknownError()
-  }
-
-  #isKnown({ key, isKnown }: WebhookCall<{ status: number }>): Promise<boolean> {
-    const cached = this.#known.get(key)
-    if (cached) return cached
-    const lookup = isKnown()
-    this.#known.set(key, lookup)
-    lookup.catch(() => this.#known.delete(key))
-    return lookup
   }
 
   #assertNotLimited(client: string): void {

@@ -4,11 +4,11 @@ import { DAY, HOUR, MINUTE, SECOND } from '../time.ts'
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
 
-const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 600 })
+const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 600, memoMethod: createFormatter })
 
 export function isTimezone(zone: string): boolean {
   try {
-    return Boolean(getFormatter(zone))
+    return Boolean(formatters.memo(zone))
   } catch {
     return false
   }
@@ -90,7 +90,7 @@ function fromLocalTime(local: number, timezone: string): number {
 }
 
 function offsetAt(ms: number, timezone: string): number {
-  const parts = getFormatter(timezone).formatToParts(ms)
+  const parts = formatters.memo(timezone).formatToParts(ms)
   const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((entry) => entry.type === type)?.value)
   const day = Date.UTC(part('year'), part('month') - 1, part('day'))
   const local = day + part('hour') * HOUR + part('minute') * MINUTE + part('second') * SECOND
@@ -98,10 +98,8 @@ function offsetAt(ms: number, timezone: string): number {
 }
 
 /** @throws RangeError for a zone that does not exist */
-function getFormatter(timezone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timezone)
-  if (known) return known
-  const formatter = new Intl.DateTimeFormat('en-US', {
+function createFormatter(timezone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     hourCycle: 'h23',
     year: 'numeric',
@@ -111,6 +109,4 @@ function getFormatter(timezone: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   })
-  formatters.set(timezone, formatter)
-  return formatter
 }

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { cacheFor } from '../concurrency/cache-for.ts'
+import { ExpiringCache } from '../concurrency/expiring-cache.ts'
 import { getField } from '../get-field.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
@@ -23,14 +23,17 @@ const FREE_PART_MIN = 0.05
 
 /** The free space of the disk that a folder is on. */
 export class DiskSpace {
-  /** Returns true if files must not be stored, so that the database on the same disk can still store rows. */
-  readonly isLow: () => Promise<boolean>
   readonly #options: DiskSpaceOptions
+  readonly #cache = new ExpiringCache({ entriesMax: 1 })
   #wasLow = false
 
   constructor(options: DiskSpaceOptions) {
     this.#options = options
-    this.isLow = cacheFor(options.cachedMs ?? SECOND, () => this.#read())
+  }
+
+  /** Returns true if files must not be stored, so that the database on the same disk can still store rows. */
+  isLow(): Promise<boolean> {
+    return this.#cache.get('space', this.#options.cachedMs ?? SECOND, () => this.#read())
   }
 
   async #read(): Promise<boolean> {

@@ -21,4 +21,17 @@ describe('ExpiringCache', () => {
     expect(await first).to.equal('old')
     expect(await cache.get('key', 60_000, async () => 'new')).to.equal('new')
   })
+
+  it('reads again for a caller whose time has passed since the start of a read that hangs', async () => {
+    const cache = new ExpiringCache()
+    void cache.get('key', 60_000, () => new Promise(() => undefined))
+    expect(await cache.get('key', 0, async () => 'new')).to.equal('new')
+  })
+
+  it('keeps no more results than it may have', async () => {
+    const cache = new ExpiringCache({ entriesMax: 1 })
+    let reads = 0
+    const get = (key: string) => cache.get(key, 60_000, async () => (reads += 1))
+    expect([await get('a'), await get('b'), await get('b'), await get('a')]).to.deep.equal([1, 2, 2, 3])
+  })
 })
