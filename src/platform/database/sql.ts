@@ -61,13 +61,16 @@ async function executeDirectly(db: Database, statement: ArrayStatement): Promise
   }
 }
 
+/** Names that are kept: more than the columns of all statements. */
+const NAMES_MAX = 2000
+
 const camelNames = new Map<string, string>()
 
 function toCamelName(column: string): string {
   const known = camelNames.get(column)
   if (known !== undefined) return known
   const [name = column] = Object.keys(toCamelCase({ [column]: null }))
-  camelNames.set(column, name)
+  if (camelNames.size < NAMES_MAX) camelNames.set(column, name)
   return name
 }
 
