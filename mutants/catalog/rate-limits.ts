@@ -1,6 +1,6 @@
 import type { Area } from '../mutant.ts'
 
-const STORE = 'src/platform/rate-limit/attempt-store.ts'
+const ATTEMPTS = 'src/platform/rate-limit/attempts.ts'
 const LOCKOUT = 'src/platform/rate-limit/lockout.ts'
 const TIERS = 'src/platform/rate-limit/tiers.ts'
 
@@ -32,40 +32,28 @@ export const RATE_LIMITS: Area = {
       mutated: '',
     },
     {
-      name: 'Postgres counts attempts beyond the period of the first',
-      file: STORE,
+      name: 'attempts count beyond the period of the first',
+      file: ATTEMPTS,
       original: 'points = case when stored.expire <= :now then 1 else stored.points + 1 end',
       mutated: 'points = stored.points + 1',
     },
     {
-      name: 'Postgres lets each attempt extend the period',
-      file: STORE,
+      name: 'one attempt more is reserved',
+      file: ATTEMPTS,
+      original: 'where stored.expire <= :now or stored.points < :max',
+      mutated: 'where stored.expire <= :now or stored.points <= :max',
+    },
+    {
+      name: 'each attempt extends the period',
+      file: ATTEMPTS,
       original: 'expire = case when stored.expire <= :now then excluded.expire else stored.expire end',
       mutated: 'expire = excluded.expire',
     },
     {
-      name: 'the fifth failure does not restart the period in Postgres',
-      file: STORE,
+      name: 'the fifth failure does not restart the period',
+      file: ATTEMPTS,
       original: `.andWhere('points', '>=', max).update({ expire: ends })`,
       mutated: `.andWhere('points', '>', max).update({ expire: ends })`,
-    },
-    {
-      name: 'Redis counts attempts beyond the period of the first',
-      file: STORE,
-      original: 'if ends <= now then points, ends = 0, tonumber(ARGV[2]) end',
-      mutated: '',
-    },
-    {
-      name: 'Redis allows one attempt more',
-      file: STORE,
-      original: 'if points >= max then return {0, ends} end',
-      mutated: 'if points > max then return {0, ends} end',
-    },
-    {
-      name: 'memory allows one attempt more',
-      file: STORE,
-      original: 'if (current.points >= max) return',
-      mutated: 'if (current.points > max) return',
     },
     {
       name: 'a lock ends after ten minutes',

@@ -23,6 +23,8 @@ export async function resetPassword(
   await assertStrongPassword(input.newPassword, user, 'newPassword')
   const { id: userId, email } = user
   const passwordHash = await auth.passwords.hash(input.newPassword)
+  // Before the commit: the token, which works once, is still good if this fails.
+  await auth.lockout.restore(email)
   await system.transaction(async (tx) => {
     // Resets of one user run one after the other, and after concurrent sign-ins with the old password.
     await tx.db('credentials').where('user_id', userId).forUpdate().first('user_id')
@@ -33,7 +35,6 @@ export async function resetPassword(
     await rememberAddress(tx, userId, client.addressKey)
   })
   system.notifications.publish('revocations', userId)
-  await auth.lockout.restore(email)
   return { status: true }
 }
 

@@ -1,17 +1,7 @@
 import { createHash } from 'node:crypto'
 import { widerNetwork } from '../client-address.ts'
 import { type Clock, MINUTE, SECOND } from '../time.ts'
-import { BUDGET_PREFIX } from './attempt-budget.ts'
-import { firstAnswer } from './first-answer.ts'
-import type { Stores } from './limiter-chain.ts'
-import {
-  MemoryAttemptStore,
-  PostgresAttemptStore,
-  RedisAttemptStore,
-  type Reserved,
-  type Span,
-  type AttemptStore,
-} from './attempt-store.ts'
+import { type Attempts, BUDGET_PREFIX, type Reserved, type Span } from './attempts.ts'
 
 const LOCK_MS = 15 * MINUTE
 const PAIR_MAX = 5
@@ -46,17 +36,12 @@ type Counter = { key: string; max: number | undefined }
  * concurrent guesses are five guesses. Unknown e-mails count alike. No process caches a lock, as another may lift it.
  */
 export class Lockout {
+  readonly #attempts: Attempts
   readonly #clock: Clock
-  readonly #stores: StoreCall[]
 
-  constructor({ db, databaseBreaker, redis, breaker }: Stores, clock: Clock) {
+  constructor(attempts: Attempts, clock: Clock) {
+    this.#attempts = attempts
     this.#clock = clock
-    const inPostgres = new PostgresAttemptStore(db)
-    this.#stores = [(call) => databaseBreaker.run(() => call(inPostgres)), storeCall(new MemoryAttemptStore())]
-    if (redis) {
-      const inRedis = new RedisAttemptStore(redis)
-      this.#stores.unshift((call) => breaker.run(() => call(inRedis)))
-    }
   }
 
   async reserve(guess: Guess): Promise<Reservation> {
@@ -75,7 +60,7 @@ export class Lockout {
 
   /** Gives an account its budget back, after its owner has proved to be the owner. */
   async restore(email: string): Promise<void> {
-    await this.#clear(budgetKey(email))
+    await this.#attempts.clear(budgetKey(email))
   }
 
   #attempt(guess: Guess, reserved: Counter[]): Attempt {
@@ -83,36 +68,25 @@ export class Lockout {
     const others = reserved.filter((counter) => counter.key !== key)
     return {
       succeed: async () => {
-        await this.#clear(key)
+        await this.#attempts.clear(key)
         await this.#release(others)
       },
-      fail: () => this.#run((attempts) => attempts.lock(key, this.#span(PAIR_MAX))),
+      fail: () => this.#attempts.lock(key, this.#span(PAIR_MAX)),
       release: () => this.#release(reserved),
     }
   }
 
   #reserve({ key, max }: Counter, now: number): Promise<Reserved> {
-    return this.#run((attempts) =>
-      max === undefined ? attempts.reserveDelayed(key, now) : attempts.reserve(key, this.#span(max)),
-    )
+    return max === undefined ? this.#attempts.reserveDelayed(key, now) : this.#attempts.reserve(key, this.#span(max))
   }
 
   async #release(counters: Counter[]): Promise<void> {
-    for (const { key } of counters) await this.#run((attempts) => attempts.release(key))
-  }
-
-  /** Clears every store: one that was unreachable may still contain failures. */
-  async #clear(key: string): Promise<void> {
-    await Promise.allSettled(this.#stores.map((callStore) => callStore((attempts) => attempts.clear(key))))
+    for (const { key } of counters) await this.#attempts.release(key)
   }
 
   #span(max: number): Span {
     const now = this.#clock.now().getTime()
     return { now, ends: now + LOCK_MS, max }
-  }
-
-  #run<T>(call: (attempts: AttemptStore) => Promise<T>): Promise<T> {
-    return firstAnswer(this.#stores, (callStore) => callStore(call))
   }
 }
 
@@ -124,12 +98,6 @@ function listCounters(guess: Guess): Counter[] {
     return network === undefined ? [] : [{ key: `lockout:${network}`, max }]
   })
   return [pair, ...networks, { key: budgetKey(guess.email), max: undefined }]
-}
-
-type StoreCall = <T>(call: (attempts: AttemptStore) => Promise<T>) => Promise<T>
-
-function storeCall(attempts: AttemptStore): StoreCall {
-  return (call) => call(attempts)
 }
 
 function pairKey({ email, addressKey }: Guess): string {

@@ -2,7 +2,7 @@ import type { RedisClientType } from 'redis'
 import { widerNetwork } from '../client-address.ts'
 import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
 import { type Clock, DAY, SECOND } from '../time.ts'
-import { BUDGET_PREFIX } from './attempt-budget.ts'
+import { Attempts, BUDGET_PREFIX } from './attempts.ts'
 import { Breaker } from './breaker.ts'
 import { type Buffering, BufferedLimiter } from './buffered-limiter.ts'
 import { createAddAll } from './buffered-stores.ts'
@@ -107,7 +107,7 @@ export function createRateLimits(options: {
       if (webhookBytes === Infinity) return true
       return (await consume({ ...keptWebhooks, key: tenantId }, toKilobytes(bytes))).allowed
     },
-    signInLockout: new Lockout(stores, clock),
+    signInLockout: new Lockout(new Attempts(db), clock),
     purge: () => purgeExpired(db),
     async close() {
       await Promise.all([general, webhooks.limiter, keptWebhooks.limiter].map((limiter) => limiter.flush()))
