@@ -99,9 +99,9 @@ export const RATE_LIMITS: Area = {
     },
     {
       name: 'an unreachable store lifts the limit',
-      file: 'src/platform/rate-limit/limiter-chain.ts',
-      original: 'inPostgres(key, cost)), inMemory]',
-      mutated: 'inPostgres(key, cost)), async () => ({ allowed: true, remaining: 1, msBeforeNext: 1 })]',
+      file: 'src/platform/rate-limit/limiter.ts',
+      original: 'new RateLimiterMemory(toOptions(rule))',
+      mutated: 'new RateLimiterMemory({ ...toOptions(rule), points: 1_000_000 })',
       tests: ['integration/platform/rate-limit.test.ts', 'integration/platform/redis-away.test.ts'],
     },
   ],

@@ -1,15 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { SECOND } from '../time.ts'
-import type { Consumption, Rule } from './limiter-chain.ts'
-
-/** Points of one key that were consumed here and are not yet stored. */
-export type Increment = { key: string; points: number }
-
-/** The stored state of a key after an increment. `points` counts at most one more than the limit. */
-export type StoredCount = { key: string; points: number; msBeforeNext: number }
-
-/** Adds all increments to the shared counters. */
-export type AddAll = (increments: Increment[]) => Promise<StoredCount[]>
+import type { Consumption, Rule } from './limiter.ts'
+import type { AddAll, StoredCount } from './shared-counts.ts'
 
 export type Buffering = {
   /**

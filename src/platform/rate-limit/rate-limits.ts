@@ -5,12 +5,10 @@ import { type Clock, DAY, SECOND } from '../time.ts'
 import { Attempts, BUDGET_PREFIX } from './attempts.ts'
 import { Breaker } from './breaker.ts'
 import { type Buffering, BufferedLimiter } from './buffered-limiter.ts'
-import { createAddAll } from './buffered-stores.ts'
-import { type Consumption, LimiterChain, type Stores } from './limiter-chain.ts'
+import { createLimiter, type Limiter, type Stores } from './limiter.ts'
 import { Lockout } from './lockout.ts'
+import { createAddAll } from './shared-counts.ts'
 import { NETWORK_TIERS, type Tier, TIERS, WEBHOOK_BYTES } from './tiers.ts'
-
-type Limiter = { consume(key: string, points: number): Promise<Consumption> }
 
 /** The counter of an address, or of its network, in a tier. */
 type Counter = { limiter: Limiter; key: string; limit: number }
@@ -61,11 +59,9 @@ export function createRateLimits(options: {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
   const { url, isPooled = false, redis, clock, webhookBytes = Infinity } = options
   const db = openDatabase(url, { ...POOL, isPooled, name: 'parley limits' })
-  const stores = {
-    db,
-    databaseBreaker: new Breaker(clock, DATABASE_TIMEOUT_MS),
-    redis,
-    breaker: new Breaker(clock, REDIS_TIMEOUT_MS),
+  const stores: Stores = {
+    postgres: { db, breaker: new Breaker(clock, DATABASE_TIMEOUT_MS) },
+    redis: redis && { client: redis, breaker: new Breaker(clock, REDIS_TIMEOUT_MS) },
   }
   const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
   const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, createAddAll(generalRule, stores))
@@ -73,11 +69,11 @@ export function createRateLimits(options: {
   const keptRule = { bytes: webhookBytes / KEPT_WINDOWS, seconds: DAY / SECOND }
   const keptWebhooks = createByteCounter('keptWebhookBytes', keptRule, stores)
   const limiters = new Map<string, Limiter>(
-    Object.entries(TIERS).map(([name, rule]) => [name, new LimiterChain({ name, ...rule }, stores)]),
+    Object.entries(TIERS).map(([name, rule]) => [name, createLimiter({ name, ...rule }, stores)]),
   ).set(GENERAL_TIER, general)
   const networkCounters = Object.entries(NETWORK_TIERS).flatMap(([tier, networks]) =>
     networks.map(({ bits, points, seconds }) => {
-      const limiter = new LimiterChain({ name: `${tier}/${bits}`, points, seconds }, stores)
+      const limiter = createLimiter({ name: `${tier}/${bits}`, points, seconds }, stores)
       return { tier, bits, limiter, limit: points }
     }),
   )
