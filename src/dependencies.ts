@@ -11,7 +11,7 @@ import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
 import { PostgresNotifications } from './platform/notifications/postgres.ts'
 import { connectRedis, RedisNotifications } from './platform/notifications/redis.ts'
-import { createRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
+import { openRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
 import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
 import { DiskSpace } from './platform/files/disk-space.ts'
 import { folderStore } from './platform/files/folder-store.ts'
@@ -87,7 +87,13 @@ export async function openDependencies(
     closers.push(() => notifications.close())
     await notifications.open()
     const { webhookBytes } = config.quotas
-    const limits = createRateLimits({ url: database.url, isPooled: database.isPooled, redis, clock, webhookBytes })
+    const limits = await openRateLimits({
+      url: database.url,
+      isPooled: database.isPooled,
+      redis,
+      clock,
+      webhookBytes,
+    })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)

@@ -104,5 +104,11 @@ export const RATE_LIMITS: Area = {
       mutated: 'new RateLimiterMemory({ ...toOptions(rule), points: 1_000_000 })',
       tests: ['integration/platform/rate-limit.test.ts', 'integration/platform/redis-away.test.ts'],
     },
+    {
+      name: 'a process starts with empty counters',
+      file: 'src/platform/rate-limit/rate-limits.ts',
+      original: 'await Promise.all(buffered.map((limiter) => limiter.load()))',
+      mutated: '',
+    },
   ],
 }

@@ -1,7 +1,7 @@
 import { openDatabase, type Database } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { createRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
+import { openRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../src/platform/notifications/redis.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import { cloneDatabase } from './postgres.ts'
@@ -31,7 +31,7 @@ export async function openPostgresStore(): Promise<LimitStore & { db: Database; 
     db,
     url,
     async open(clock) {
-      const limits = createRateLimits({ url, redis: undefined, clock })
+      const limits = await openRateLimits({ url, redis: undefined, clock })
       opened.push(limits)
       return limits
     },
@@ -55,19 +55,21 @@ export async function openRedisStore(): Promise<(LimitStore & { redis: TestRedis
   const connect = async () => {
     const client = await connectRedis(redis.url, LOG)
     clients.push(client)
-    await waitUntil(() => client.isReady)
     return client
   }
   const opened: RateLimits[] = []
   return {
     redis,
     async open(clock) {
-      const limits = createRateLimits({ url: postgres.url, redis: await connect(), clock })
+      const client = await connect()
+      const limits = await openRateLimits({ url: postgres.url, redis: client, clock })
       opened.push(limits)
+      await waitUntil(() => client.isReady)
       return limits
     },
     async advance(ms) {
       const client = await connect()
+      await waitUntil(() => client.isReady)
       for (const key of await client.keys('*')) await client.pExpire(key, (await client.pTTL(key)) - ms)
     },
     async close() {
@@ -85,7 +87,7 @@ export async function openMemoryStore(): Promise<LimitStore> {
   const opened: RateLimits[] = []
   return {
     async open(clock) {
-      const limits = createRateLimits({ url, redis: undefined, clock })
+      const limits = await openRateLimits({ url, redis: undefined, clock })
       opened.push(limits)
       return limits
     },

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { SECOND } from '../time.ts'
 import type { Consumption, Rule } from './limiter.ts'
-import type { AddAll, StoredCount } from './shared-counts.ts'
+import type { SharedCounts, StoredCount } from './shared-counts.ts'
 
 export type Buffering = {
   /**
@@ -32,16 +32,26 @@ type Counter = {
 export class BufferedLimiter {
   readonly #rule: Rule
   readonly #buffering: Buffering
-  readonly #addAll: AddAll
+  readonly #shared: SharedCounts
   readonly #counters = new LRUCache<string, Counter>({ max: KEYS_MAX })
   #unsent = new Map<string, Counter>()
   #flushed: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(rule: Rule, buffering: Buffering, addAll: AddAll) {
+  constructor(rule: Rule, buffering: Buffering, shared: SharedCounts) {
     this.#rule = rule
     this.#buffering = buffering
-    this.#addAll = addAll
+    this.#shared = shared
+  }
+
+  /**
+   * Reads what was stored before this process started, so that its first answers count it. It never fails: what cannot be
+   * read is known after the first flush.
+   */
+  async load(): Promise<void> {
+    const nowMs = performance.now()
+    for (const { key, points, msBeforeNext } of await this.#shared.list(KEYS_MAX).catch((): StoredCount[] => []))
+      this.#counters.set(key, { stored: points, sending: 0, pending: 0, endsAtMs: nowMs + msBeforeNext })
   }
 
   async consume(key: string, points: number): Promise<Consumption> {
@@ -100,7 +110,7 @@ export class BufferedLimiter {
       counter.pending = 0
       return { key, points: counter.sending }
     })
-    const results = await this.#addAll(increments).catch((): StoredCount[] => [])
+    const results = await this.#shared.add(increments).catch((): StoredCount[] => [])
     const nowMs = performance.now()
     const byKey = new Map(results.map((result) => [result.key, result]))
     for (const [key, counter] of counters) {

@@ -95,5 +95,6 @@ function guardRedis({ client, breaker }: NonNullable<Stores['redis']>) {
     },
     eval: (script: string, options: { keys: string[]; arguments: string[] }) =>
       breaker.run(() => client.eval(script, options)),
+    multi: () => client.multi(),
   }
 }

@@ -7,7 +7,7 @@ import { Breaker } from './breaker.ts'
 import { type Buffering, BufferedLimiter } from './buffered-limiter.ts'
 import { createLimiter, type Limiter, type Stores } from './limiter.ts'
 import { Lockout } from './lockout.ts'
-import { createAddAll } from './shared-counts.ts'
+import { openSharedCounts } from './shared-counts.ts'
 import { NETWORK_TIERS, type Tier, TIERS, WEBHOOK_BYTES } from './tiers.ts'
 
 /** The counter of an address, or of its network, in a tier. */
@@ -48,14 +48,15 @@ const REDIS_TIMEOUT_MS = 250
 const DATABASE_TIMEOUT_MS = 3 * SECOND
 const POOL = { connections: 4, statementTimeoutMs: DATABASE_TIMEOUT_MS, acquireTimeoutMs: DATABASE_TIMEOUT_MS }
 
-export function createRateLimits(options: {
+/** Opens the limits with the counts that are stored, or without if no store answers within a few seconds. */
+export async function openRateLimits(options: {
   url: string
   isPooled?: boolean
   redis: RedisClientType | undefined
   clock: Clock
   /** Bytes of webhook calls that a workspace may keep for seven days. */
   webhookBytes?: number
-}): RateLimits {
+}): Promise<RateLimits> {
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
   const { url, isPooled = false, redis, clock, webhookBytes = Infinity } = options
   const db = openDatabase(url, { ...POOL, isPooled, name: 'parley limits' })
@@ -64,10 +65,12 @@ export function createRateLimits(options: {
     redis: redis && { client: redis, breaker: new Breaker(clock, REDIS_TIMEOUT_MS) },
   }
   const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
-  const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, createAddAll(generalRule, stores))
+  const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, openSharedCounts(generalRule, stores))
   const webhooks = createByteCounter('webhookBytes', WEBHOOK_BYTES, stores)
   const keptRule = { bytes: webhookBytes / KEPT_WINDOWS, seconds: DAY / SECOND }
   const keptWebhooks = createByteCounter('keptWebhookBytes', keptRule, stores)
+  const buffered = [general, webhooks.limiter, keptWebhooks.limiter]
+  await Promise.all(buffered.map((limiter) => limiter.load()))
   const limiters = new Map<string, Limiter>(
     Object.entries(TIERS).map(([name, rule]) => [name, createLimiter({ name, ...rule }, stores)]),
   ).set(GENERAL_TIER, general)
@@ -106,7 +109,7 @@ export function createRateLimits(options: {
     signInLockout: new Lockout(new Attempts(db), clock),
     purge: () => purgeExpired(db),
     async close() {
-      await Promise.all([general, webhooks.limiter, keptWebhooks.limiter].map((limiter) => limiter.flush()))
+      await Promise.all(buffered.map((limiter) => limiter.flush()))
       await closeDatabase(db)
     },
   }
@@ -123,7 +126,7 @@ function createByteCounter(name: string, { bytes, seconds }: { bytes: number; se
   const points = Math.min(KB_MAX, Math.floor(bytes / KB))
   const rule = { name, points, seconds }
   const buffering = { unstoredMax: Math.ceil(points * UNSTORED_PART), flushEveryMs: SECOND }
-  return { limiter: new BufferedLimiter(rule, buffering, createAddAll(rule, stores)), limit: points }
+  return { limiter: new BufferedLimiter(rule, buffering, openSharedCounts(rule, stores)), limit: points }
 }
 
 function toKilobytes(bytes: number): number {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
+import { openRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
@@ -163,7 +163,16 @@ for (const [name, openStore] of Object.entries(STORES)) {
       await ending.close()
       const later = await store.open(clock)
       expect((await later.charge(address, ['api'], 93)).allowed).to.equal(false)
-      expect((await later.charge(address, ['api'], 20)).allowed).to.equal(false)
+      expect((await later.charge(address, ['api'], 92)).allowed).to.equal(true)
+    })
+
+    it('of the general tier counts in the first answer of a process what was stored before it started', async () => {
+      const address = newAddress()
+      const ending = await store.open(clock)
+      await ending.charge(address, ['api'], 8)
+      await ending.close()
+      const later = await store.open(clock)
+      expect((await later.charge(address, ['api'])).state.remaining).to.equal(91)
     })
 
     it('of the general tier resets at the end of its window', async () => {
@@ -213,7 +222,7 @@ describe('purge of rate limits in Postgres', () => {
 describe('bytes of webhook calls that a workspace keeps', () => {
   it('are an eighth of its quota within a day, so that eight days are within the quota', async () => {
     const store = await openPostgresStore()
-    const limits = createRateLimits({
+    const limits = await openRateLimits({
       url: store.url,
       redis: undefined,
       clock: new TestClock(),

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createLogger } from '../../../src/platform/log.ts'
-import { createRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
+import { openRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../../src/platform/notifications/redis.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
@@ -107,7 +107,7 @@ describe('rate limits with an unreachable Redis', () => {
   it('use Postgres from the start', async () => {
     const postgres = await openPostgresStore()
     const redis = await connectRedis('redis://127.0.0.1:1', createLogger('silent'))
-    const limits = createRateLimits({ url: postgres.url, redis, clock: new TestClock() })
+    const limits = await openRateLimits({ url: postgres.url, redis, clock: new TestClock() })
     expect(await countAllowed(limits, ADDRESS, 40)).to.equal(5)
     redis.destroy()
     await limits.close()
