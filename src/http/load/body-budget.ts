@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa'
 import { clientNetwork } from '../../platform/client-address.ts'
+import { type Share, SharedSlots } from '../../platform/concurrency/shared-slots.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 
 /** Bytes of request bodies that a process keeps in memory at once. */
@@ -20,26 +21,27 @@ export type BodyMeter = {
   release(): void
 }
 
-type Body = { client: string; bytes: number; isOver: boolean; giveUp: (error: Error) => void }
+type Body = { share: Share; bytes: number; isOver: boolean; giveUp: (error: Error) => void }
 
 /**
  * The bytes that all requests of a process have read and not yet answered. When they are too many, the body that has
  * been arriving for longest is given up: clients that send slowly, however many, do not keep out those that send at once.
  */
 export class BodyBudget {
-  readonly #bytesMax: number
-  readonly #byClient = new Map<string, number>()
+  readonly #bytes: SharedSlots
+  readonly #clientMax: number
   /** Bodies of which some has arrived, the longest first. */
   readonly #arriving = new Set<Body>()
-  #bytes = 0
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+    this.#bytes = new SharedSlots({ width: bytesMax })
+    this.#clientMax = bytesMax * SHARE
   }
 
   /** Opens the meter of a request of this client. */
   open(client: string): BodyMeter {
-    const body: Body = { client, bytes: 0, isOver: false, giveUp: () => undefined }
+    const share = { key: client, max: this.#clientMax }
+    const body: Body = { share, bytes: 0, isOver: false, giveUp: () => undefined }
     return {
       start: (giveUp) => (body.giveUp = giveUp),
       add: (bytes) => this.#add(body, bytes),
@@ -49,28 +51,23 @@ export class BodyBudget {
   }
 
   #add(body: Body, bytes: number): void {
-    const clientBytes = (this.#byClient.get(body.client) ?? 0) + bytes
-    if (body.isOver || clientBytes > this.#bytesMax * SHARE) throw tooManyError()
+    if (body.isOver || this.#bytes.findExhausted([body.share], bytes)) throw tooManyError()
     this.#arriving.add(body)
     for (const other of this.#arriving) {
-      if (this.#bytes + bytes <= this.#bytesMax) break
+      if (bytes <= this.#bytes.free) break
       if (other === body) continue
       this.#release(other)
       other.giveUp(tooManyError())
     }
-    if (this.#bytes + bytes > this.#bytesMax) throw tooManyError()
-    this.#bytes += bytes
-    this.#byClient.set(body.client, (this.#byClient.get(body.client) ?? 0) + bytes)
+    if (bytes > this.#bytes.free) throw tooManyError()
+    this.#bytes.add([body.share], bytes)
     body.bytes += bytes
   }
 
   #release(body: Body): void {
     body.isOver = true
     this.#arriving.delete(body)
-    const clientBytes = (this.#byClient.get(body.client) ?? 0) - body.bytes
-    this.#bytes -= body.bytes
-    if (clientBytes > 0) this.#byClient.set(body.client, clientBytes)
-    else this.#byClient.delete(body.client)
+    this.#bytes.add([body.share], -body.bytes)
     body.bytes = 0
   }
 }
