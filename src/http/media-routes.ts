@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { clientNetwork } from '../platform/client-address.ts'
-import { SharedSlots } from '../platform/concurrency/shared-slots.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Scope } from '../scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { authorize } from '../trpc/procedures.ts'
+import type { Admission } from './load/admission.ts'
 import { readUpload, UPLOAD_LIMITS } from './load/upload-body.ts'
 import { MEDIA_PATH } from './paths.ts'
 
@@ -28,18 +28,16 @@ export type MediaFiles = {
 }
 
 const UPLOAD_BYTES_MAX = 100 * 1024 * 1024
-/**
- * Uploads that a process receives at once, and the part of the free ones that one client network may have: it gets 13
- * while there are no others. Each uses little memory, but space on the disk.
- */
-const UPLOADS = { width: 64, part: 0.25 }
 /** Uploads of one workspace, and of one user, at once. */
 const UPLOADS_PER_WORKSPACE_MAX = 4
 const CACHE_SECONDS = 300
 
 /** Takes `POST /api/media`, whose body is the file itself. The role is checked before the body is read. */
-export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext: (ctx: Context) => RequestContext) {
-  const slots = new SharedSlots(UPLOADS)
+export function mediaUploads(
+  { upload }: Pick<MediaFiles, 'upload'>,
+  getContext: (ctx: Context) => RequestContext,
+  admission: Admission,
+) {
   const receive: Middleware = async function receiveUpload(ctx) {
     try {
       const context = getContext(ctx)
@@ -48,14 +46,14 @@ export function mediaUploads({ upload }: Pick<MediaFiles, 'upload'>, getContext:
       if (bytes > UPLOAD_BYTES_MAX) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB' })
       }
-      const shares = [
+      const network = clientNetwork(context.client.addressKey)
+      const release = admission.take('uploads', network, [
         { key: `workspace:${workspace.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
         { key: `user:${caller.user.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
-        { key: `network:${clientNetwork(context.client.addressKey)}` },
-      ]
-      if (slots.findExhausted(shares))
+        { key: `network:${network}` },
+      ])
+      if (typeof release !== 'function')
         throw new UnavailableError('Too many files are being uploaded, please try again', 5)
-      const release = slots.take(shares)
       const body = readUpload(ctx.req, UPLOAD_LIMITS)
       try {
         const filename = new URLSearchParams(ctx.querystring).get('filename')

@@ -5,7 +5,8 @@ import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import { ApiRoutes } from './api-routes.ts'
 import { accessLog } from './access-log.ts'
-import { BODIES_BYTES_MAX, BodyBudget, boundBodies } from './load/body-budget.ts'
+import { Admission } from './load/admission.ts'
+import { BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
@@ -58,13 +59,14 @@ export type HttpDependencies = {
 export function createHttpServer(dependencies: HttpDependencies): Server {
   const { router, log } = dependencies
   const contexts = createContexts(dependencies)
+  const admission = new Admission(log)
   const routes = new ApiRoutes()
-  routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get))
+  routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get, admission))
   routes.add('GET', RECIPIENTS_CSV_PATH, contexts.open, recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
   addOperations(routes, router, contexts)
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()
-  const unsent = new UnsentAnswers({ log })
+  const unsent = new UnsentAnswers({ admission })
   const koa = new Koa()
   koa.use(requestId())
   koa.use(accessLog(log, router))
@@ -72,10 +74,10 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(errorBodies(log))
   koa.use(canonicalPath())
   koa.use(outsideApi(healthRoutes(dependencies.findReadinessProblem)))
-  koa.use(rejectWhileLate(lag, dependencies.loopLagMaxMs))
+  koa.use(rejectWhileLate(lag, dependencies.loopLagMaxMs, admission))
   koa.use(contexts.readAddress)
   koa.use(boundAnswers(unsent))
-  koa.use(boundBodies(new BodyBudget(BODIES_BYTES_MAX)))
+  koa.use(boundBodies(new BodyBudget({ admission })))
   koa.use(outsideApi(workflowWebhookRoutes(dependencies.workflowWebhooks, guard)))
   koa.use(outsideApi(providerWebhookRoutes(dependencies.providerWebhooks, guard)))
   koa.use(checkHost(dependencies.isHostAllowed))
@@ -85,10 +87,10 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
   koa.use(outsideApi(openapiRoute(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
-  koa.use(trpcEndpoint(router, contexts.openForTrpc))
+  koa.use(trpcEndpoint(router, contexts.openForTrpc, admission))
   koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
-  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy }).once('close', () => {
+  return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy, admission }).once('close', () => {
     lag.stop()
     unsent.stop()
   })

@@ -12,8 +12,9 @@ import { isUnder, TRPC_PREFIX } from './paths.ts'
 import type { TrpcCall } from './request-context.ts'
 import { listProcedures } from './rest.ts'
 import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
-import { SubscriptionSlots } from './subscriptions/subscription-slots.ts'
+import { takeSubscription } from './subscriptions/subscription-slots.ts'
 import { TrpcQueries } from './trpc-queries.ts'
+import type { Admission } from './load/admission.ts'
 import { assertJson, AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 
 const BATCH_MAX = 10
@@ -26,12 +27,11 @@ export function listBatchedProcedures(path: string): string[] | undefined {
 type OpenContext = (ctx: Context, call: TrpcCall) => Promise<RequestContext>
 
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
-export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middleware {
-  const slots = new SubscriptionSlots()
+export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admission: Admission): Middleware {
   const queries = new TrpcQueries(router)
   const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
     const context = await openContext(ctx, { tenantId, isBatch: false })
-    if (context.caller) takeSlot(ctx, slots, context.caller.user.id)
+    if (context.caller) takeSlot(ctx, admission, context.caller.user.id)
     return context
   })
   const procedures = listProcedures(router)
@@ -70,10 +70,10 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext): Middl
 }
 
 /** tRPC sends the status of a stream before the errors in it, so the status is set here. */
-function takeSlot(ctx: Context, slots: SubscriptionSlots, userId: string): void {
+function takeSlot(ctx: Context, admission: Admission, userId: string): void {
   if (ctx.res.destroyed) return
   try {
-    ctx.res.once('close', slots.take({ userId, network: clientNetwork(ctx.state['addressKey']) }))
+    ctx.res.once('close', takeSubscription(admission, { userId, network: clientNetwork(ctx.state['addressKey']) }))
   } catch (error) {
     const { status, headers } = toPublicError(error, ctx.state['requestId'])
     ctx.res.statusCode = status

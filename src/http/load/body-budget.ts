@@ -2,9 +2,10 @@ import type { Middleware } from 'koa'
 import { clientNetwork } from '../../platform/client-address.ts'
 import { type Share, SharedSlots } from '../../platform/concurrency/shared-slots.ts'
 import { UnavailableError } from '../../platform/errors.ts'
+import type { Admission } from './admission.ts'
 
 /** Bytes of request bodies that a process keeps in memory at once. */
-export const BODIES_BYTES_MAX = 64 * 1024 * 1024
+const BODIES_BYTES_MAX = 64 * 1024 * 1024
 
 /** The part of them that one client may use: an address of IPv4, or a /48 network, which one line of IPv6 may have. */
 const SHARE = 0.25
@@ -28,12 +29,14 @@ type Body = { share: Share; bytes: number; isOver: boolean; giveUp: (error: Erro
  * been arriving for longest is given up: clients that send slowly, however many, do not keep out those that send at once.
  */
 export class BodyBudget {
+  readonly #admission: Admission
   readonly #bytes: SharedSlots
   readonly #clientMax: number
   /** Bodies of which some has arrived, the longest first. */
   readonly #arriving = new Set<Body>()
 
-  constructor(bytesMax: number) {
+  constructor({ admission, bytesMax = BODIES_BYTES_MAX }: { admission: Admission; bytesMax?: number }) {
+    this.#admission = admission
     this.#bytes = new SharedSlots({ width: bytesMax })
     this.#clientMax = bytesMax * SHARE
   }
@@ -51,15 +54,16 @@ export class BodyBudget {
   }
 
   #add(body: Body, bytes: number): void {
-    if (body.isOver || this.#bytes.findExhausted([body.share], bytes)) throw tooManyError()
+    if (body.isOver || this.#bytes.findExhausted([body.share], bytes)) throw this.#reject(body)
     this.#arriving.add(body)
     for (const other of this.#arriving) {
       if (bytes <= this.#bytes.free) break
       if (other === body) continue
+      const error = this.#reject(other)
       this.#release(other)
-      other.giveUp(tooManyError())
+      other.giveUp(error)
     }
-    if (bytes > this.#bytes.free) throw tooManyError()
+    if (bytes > this.#bytes.free) throw this.#reject(body)
     this.#bytes.add([body.share], bytes)
     body.bytes += bytes
   }
@@ -70,10 +74,11 @@ export class BodyBudget {
     this.#bytes.add([body.share], -body.bytes)
     body.bytes = 0
   }
-}
 
-function tooManyError(): UnavailableError {
-  return new UnavailableError('The server is reading too many requests, please try again', RETRY_AFTER_SECONDS)
+  #reject({ share, isOver }: Body): UnavailableError {
+    if (!isOver) this.#admission.reject('bodyBytes', share.key)
+    return new UnavailableError('The server is reading too many requests, please try again', RETRY_AFTER_SECONDS)
+  }
 }
 
 /** Gives each request a meter of its body, which counts until the request is answered or broken off. */

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa'
 import { UnavailableError } from '../../platform/errors.ts'
 import { isUnder, WEBHOOK_PREFIX } from '../paths.ts'
+import type { Admission } from './admission.ts'
 
 const TICK_MS = 100
 const RETRY_AFTER_SECONDS = 1
@@ -38,10 +39,11 @@ export class LoopLag {
  * Rejects requests while the event loop is late by more than `maxMs`, before anything is read or looked up for them, so
  * that the process finishes what it has accepted.
  */
-export function rejectWhileLate(lag: LoopLag, maxMs: number): Middleware {
+export function rejectWhileLate(lag: LoopLag, maxMs: number, admission: Admission): Middleware {
   return function rejectLate(ctx, next) {
     const limitMs = isUnder(ctx.path, WEBHOOK_PREFIX) ? maxMs * WEBHOOK_FACTOR : maxMs
     if (lag.measureMs() > limitMs) {
+      admission.reject('loopLag')
       // The body is not read, so the connection cannot carry another request.
       ctx.set('Connection', 'close')
       throw new UnavailableError('The server is overloaded. Try again in a few seconds', RETRY_AFTER_SECONDS)

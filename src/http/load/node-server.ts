@@ -1,11 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { addressKey, loggableNetwork } from '../../platform/client-address.ts'
+import { addressKey } from '../../platform/client-address.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { IsProxy } from '../security/security-headers.ts'
+import { Admission } from './admission.ts'
 import { limitRequestTime } from './request-timeout.ts'
 
 /** Bounds on connections. They keep clients that send slowly, or nothing, from using up the file descriptors. */
@@ -49,7 +50,12 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
  */
 export function createNodeServer(
   listener: RequestListener,
-  { log, isProxy, limits = CONNECTION_LIMITS }: { log: Logger; isProxy: IsProxy; limits?: ConnectionLimits },
+  {
+    log,
+    isProxy,
+    limits = CONNECTION_LIMITS,
+    admission = new Admission(log),
+  }: { log: Logger; isProxy: IsProxy; limits?: ConnectionLimits; admission?: Admission },
 ): Server {
   const server = createServer(
     {
@@ -68,8 +74,8 @@ export function createNodeServer(
   )
   server.timeout = limits.idleMs
   server.maxConnections = limits.connectionsMax
-  server.on('connection', limitPerAddress(limits.connectionsPerAddressMax, { log, isProxy }))
-  server.on('drop', () => log.warn({ connectionsMax: limits.connectionsMax }, 'connection rejected: too many are open'))
+  server.on('connection', limitPerAddress(limits.connectionsPerAddressMax, { admission, isProxy }))
+  server.on('drop', () => admission.reject('connections'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     log.debug({ code: error.code }, 'request rejected by the HTTP parser')
     if (!socket.writable) socket.destroy()
@@ -79,27 +85,14 @@ export function createNodeServer(
 }
 
 /** Destroys connections beyond the share of their address. The clients of a trusted proxy share its address and no limit. */
-function limitPerAddress(max: number, { log, isProxy }: { log: Logger; isProxy: IsProxy }): (socket: Socket) => void {
-  const counts = new Map<string, number>()
-  return (socket) => {
+function limitPerAddress(max: number, { admission, isProxy }: { admission: Admission; isProxy: IsProxy }) {
+  return (socket: Socket) => {
     const { remoteAddress } = socket
     if (remoteAddress === undefined || isProxy(remoteAddress)) return
     const key = addressKey(remoteAddress)
-    const count = counts.get(key) ?? 0
-    if (count >= max) {
-      log.warn(
-        { network: loggableNetwork(key), connectionsPerAddressMax: max },
-        'connection rejected: one address has too many',
-      )
-      socket.destroy()
-      return
-    }
-    counts.set(key, count + 1)
-    socket.once('close', () => {
-      const remaining = (counts.get(key) ?? 0) - 1
-      if (remaining > 0) counts.set(key, remaining)
-      else counts.delete(key)
-    })
+    const release = admission.take('connections', key, [{ key, max }])
+    if (typeof release === 'function') socket.once('close', release)
+    else socket.destroy()
   }
 }
 

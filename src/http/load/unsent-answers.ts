@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Middleware } from 'koa'
-import { clientNetwork, loggableNetwork } from '../../platform/client-address.ts'
-import type { Logger } from '../../platform/log.ts'
+import { clientNetwork } from '../../platform/client-address.ts'
 import { SECOND } from '../../platform/time.ts'
+import type { Admission } from './admission.ts'
 
 /** Bytes of answers that a process keeps for clients which do not take them. */
 export const UNSENT_BYTES_MAX = 64 * 1024 * 1024
@@ -10,7 +10,7 @@ const SWEEP_MS = 2 * SECOND
 
 type Answer = { res: ServerResponse; client: string; wasUnsent: boolean }
 type Late = { res: ServerResponse; bytes: number }
-type Options = { log: Logger; bytesMax?: number; sweepMs?: number }
+type Options = { admission: Admission; bytesMax?: number; sweepMs?: number }
 
 /**
  * Bounds the answers in memory that their clients do not take: a client that takes a few bytes now and then is never idle,
@@ -20,12 +20,12 @@ type Options = { log: Logger; bytesMax?: number; sweepMs?: number }
  */
 export class UnsentAnswers {
   readonly #answers = new Set<Answer>()
-  readonly #log: Logger
+  readonly #admission: Admission
   readonly #bytesMax: number
   readonly #timer: NodeJS.Timeout
 
-  constructor({ log, bytesMax = UNSENT_BYTES_MAX, sweepMs = SWEEP_MS }: Options) {
-    this.#log = log
+  constructor({ admission, bytesMax = UNSENT_BYTES_MAX, sweepMs = SWEEP_MS }: Options) {
+    this.#admission = admission
     this.#bytesMax = bytesMax
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
     this.#timer.unref()
@@ -58,9 +58,9 @@ export class UnsentAnswers {
     if (bytesOfAll <= this.#bytesMax) return
     for (const [client, { late }] of [...byClient].toSorted(([, a], [, b]) => b.bytes - a.bytes)) {
       if (bytesOfAll <= this.#bytesMax) return
-      this.#log.warn({ network: loggableNetwork(client) }, 'connections closed: their client does not take its answers')
       for (const { res, bytes } of late) {
         if (bytesOfAll <= this.#bytesMax) return
+        this.#admission.reject('unsentBytes', client)
         res.destroy()
         bytesOfAll -= bytes
       }

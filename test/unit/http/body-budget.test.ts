@@ -3,6 +3,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
+import { Admission } from '../../../src/http/load/admission.ts'
 import { BodyBudget, boundBodies } from '../../../src/http/load/body-budget.ts'
 import { errorBodies } from '../../../src/http/errors.ts'
 import { readBytes } from '../../../src/http/load/read-body.ts'
@@ -28,7 +29,7 @@ describe('bodies of all requests together', () => {
       ctx.state['addressKey'] = ctx.get('x-client')
       await next()
     })
-    koa.use(boundBodies(new BodyBudget(BYTES_MAX)))
+    koa.use(boundBodies(new BodyBudget({ admission: new Admission(createLogger('silent')), bytesMax: BYTES_MAX })))
     koa.use(async (ctx) => {
       ctx.req.on('data', (chunk: Buffer) => (bytesRead += chunk.length))
       const { length } = await readBytes(ctx, 900)

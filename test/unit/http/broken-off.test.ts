@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import Koa from 'koa'
 import { accessLog } from '../../../src/http/access-log.ts'
 import { errorBodies, logFailure } from '../../../src/http/errors.ts'
+import { Admission } from '../../../src/http/load/admission.ts'
 import { BodyBudget, boundBodies } from '../../../src/http/load/body-budget.ts'
 import { readBytes } from '../../../src/http/load/read-body.ts'
 import { createLogger } from '../../../src/platform/log.ts'
@@ -23,7 +24,7 @@ describe('uploads that the client breaks off', () => {
       ctx.state['addressKey'] = '192.0.2.1'
       return next()
     })
-    koa.use(boundBodies(new BodyBudget(1000)))
+    koa.use(boundBodies(new BodyBudget({ admission: new Admission(log), bytesMax: 1000 })))
     koa.use(async (ctx) => {
       isReading = true
       await readBytes(ctx, 1000)

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
+import { Admission } from '../../../src/http/load/admission.ts'
 import { boundAnswers, UnsentAnswers } from '../../../src/http/load/unsent-answers.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -22,7 +23,7 @@ describe('answers that clients do not take', () => {
     closed = []
     lines = []
     const log = createLogger('warn', { write: (line) => lines.push(line) })
-    answers = new UnsentAnswers({ log, bytesMax: 2.5 * ANSWER_BYTES, sweepMs: 10 })
+    answers = new UnsentAnswers({ admission: new Admission(log), bytesMax: 2.5 * ANSWER_BYTES, sweepMs: 10 })
     const koa = new Koa()
     koa.silent = true
     koa.use((ctx, next) => {
