@@ -1,7 +1,7 @@
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
-import { distribute, DistributionError } from '../src/platform/database/distribution/distribute.ts'
+import { distribute, DistributionError } from '../src/platform/database/distribute.ts'
 import { readCommand } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 

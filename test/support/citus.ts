@@ -1,13 +1,11 @@
 import { withClient } from '../../src/platform/embedded-postgres/connection.ts'
 import { closeDatabase, type Database, MIGRATIONS, openDatabase } from '../../src/platform/database/database.ts'
-import { distribute } from '../../src/platform/database/distribution/distribute.ts'
+import { distribute } from '../../src/platform/database/distribute.ts'
 import { compareMigrations } from '../../src/platform/database/migrate.ts'
+import { TENANT_TABLES } from '../../src/platform/database/statements/tables.ts'
 
 /** Few shards, as every test file copies them. */
 const SHARDS = 2
-
-/** Tables of tenants that earlier versions distributed, and that a later migration drops. */
-const DROPPED_TABLES = ['list_anchors', 'list_changes']
 
 let nodes: Promise<string[]> | undefined
 
@@ -59,30 +57,21 @@ export async function distributeIfMigrated(url: string): Promise<void> {
   const { missing } = await compareMigrations(db)
   const rows = missing.map((name) => ({ name, batch: 0 }))
   if (rows.length > 0) await db(MIGRATIONS.tableName).insert(rows)
-  const dropped = await listDroppedTables(db)
-  for (const table of dropped) await db.raw('alter table ?? drop constraint ??', [table, `${table}_tenant_id_fkey`])
-  await distribute(db, { shards: SHARDS, report: () => undefined })
-  for (const table of dropped) await distributeTable(db, table)
+  const existing = await listTables(db)
+  await distribute(db, {
+    shards: SHARDS,
+    tables: TENANT_TABLES.filter((table) => existing.includes(table)),
+    report: () => undefined,
+  })
   await db(MIGRATIONS.tableName).whereIn('name', missing).delete()
   await closeDatabase(db)
 }
 
-/** The tables of a database that lacks the migrations which drop them. */
-async function listDroppedTables(db: Database): Promise<string[]> {
+async function listTables(db: Database): Promise<string[]> {
   const { rows } = await db.raw<{ rows: { name: string }[] }>(
-    'select relname as name from pg_class where relkind = ? and relname = any(?)',
-    ['r', DROPPED_TABLES],
+    `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
   )
   return rows.map(({ name }) => name)
-}
-
-/** A distributed table gets its foreign keys after it is distributed. */
-async function distributeTable(db: Database, table: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.raw(`set local citus.multi_shard_modify_mode = 'sequential'`)
-    await tx.raw(`select create_distributed_table(?, 'tenant_id', colocate_with => 'contacts')`, [table])
-    await tx.raw('alter table ?? add foreign key (tenant_id) references workspaces (id) on delete cascade', [table])
-  })
 }
 
 /** Lets the database report each statement that it sends to several nodes, or for which it sends rows to nodes. */

@@ -1,8 +1,12 @@
 import type { Knex } from 'knex'
 import { type Database, MIGRATIONS, openDatabase } from '../../src/platform/database/database.ts'
+import { FolderMigrationSource } from '../../src/platform/database/migration-source.ts'
 
 /** The last migration before the first release. Those after it run while processes of the previous version work. */
-export const RELEASE_BASELINE = '20261122999999'
+const RELEASE_BASELINE = '20260301999999'
+
+/** Migrations that keep the rules, as examples. They follow those of the product. */
+const EXAMPLES = new FolderMigrationSource(new URL('../fixtures/migrations/', import.meta.url))
 
 export type Migration = {
   up: (knex: Knex) => Promise<unknown>
@@ -13,9 +17,18 @@ export type Migration = {
   recountedBy?: string
 }
 
-/** The migrations that the rules apply to, oldest first. */
-export async function listReleasedMigrations(): Promise<{ name: string; migration: Migration }[]> {
-  const { migrationSource: source } = MIGRATIONS
+type NamedMigration = { name: string; migration: Migration }
+
+/** The migrations that the rules apply to, oldest first: those after the first release, then the examples. */
+export async function listLaterMigrations(): Promise<NamedMigration[]> {
+  return [...(await loadLater(MIGRATIONS.migrationSource)), ...(await listExamples())]
+}
+
+export function listExamples(): Promise<NamedMigration[]> {
+  return loadLater(EXAMPLES)
+}
+
+async function loadLater(source: FolderMigrationSource): Promise<NamedMigration[]> {
   const files = (await source.getMigrations()).filter(({ name }) => name > RELEASE_BASELINE)
   return Promise.all(
     files.map(async (file) => ({ name: file.name, migration: (await source.getMigration(file)) as Migration })),
@@ -25,11 +38,8 @@ export async function listReleasedMigrations(): Promise<{ name: string; migratio
 /** Applies the migrations up to the baseline. */
 export async function migrateToBaseline(url: string): Promise<void> {
   const db = openDatabase(url)
-  const released = (await listReleasedMigrations()).map(({ name }) => name)
-  const source = MIGRATIONS.migrationSource
-  const names = (await source.getMigrations()).map(({ name }) => name).filter((name) => !released.includes(name))
-  const last = names.at(-1)
-  if (last !== undefined) await db.migrate.to({ name: last })
+  const names = (await MIGRATIONS.migrationSource.getMigrations()).map(({ name }) => name)
+  await db.migrate.to({ name: names.filter((name) => name <= RELEASE_BASELINE).at(-1) ?? '' })
   await db.destroy()
 }
 
@@ -57,7 +67,7 @@ async function readCatalog(db: Database): Promise<Catalog> {
 
 type Statement = { sql: string; inTransaction: boolean }
 
-/** Applies a migration as the migrate step does, and returns the rules that it breaks. */
+/** Applies a migration as `npm run migrate` does, and returns the rules that it breaks. */
 export async function findRuleViolations(db: Database, migration: Migration): Promise<string[]> {
   const before = await readCatalog(db)
   const statements: Statement[] = []
@@ -87,7 +97,7 @@ async function findMissingRecount(statements: Statement[], { recountedBy }: Migr
   if (!statements.some(({ sql }) => KEPT_NUMBER.test(sql))) return []
   if (recountedBy === undefined)
     return ['a kept number is added without "recountedBy", the migration that counts the rows']
-  const names = (await listReleasedMigrations()).map(({ name }) => name)
+  const names = (await listLaterMigrations()).map(({ name }) => name)
   return names.includes(recountedBy) ? [] : [`recountedBy names ${recountedBy}, which is no migration`]
 }
 

@@ -26,7 +26,7 @@ export class FolderMigrationSource implements Knex.MigrationSource<MigrationFile
       if (name !== undefined) return [{ name, file: name, url: new URL(file, this.#folder) }]
       if (!CODE_FILE.test(file)) return []
       throw new Error(
-        `${file} in ${fileURLToPath(this.#folder)} is not named like a migration. Rename it to 14 digits and words in lower case, such as 20260301100000_create_users.ts`,
+        `${file} in ${fileURLToPath(this.#folder)} is not named like a migration. Rename it to 14 digits and words in lower case, such as 20260301000100_create_users.ts`,
       )
     })
     const duplicate = migrations.find(({ name }, index) => migrations[index + 1]?.name === name)

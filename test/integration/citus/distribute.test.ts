@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
-import { distribute } from '../../../src/platform/database/distribution/distribute.ts'
+import { distribute } from '../../../src/platform/database/distribute.ts'
 import { REFERENCE_TABLES, TENANT_TABLES } from '../../../src/platform/database/statements/tables.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { migrateDatabase } from '../../../src/prepare-database.ts'

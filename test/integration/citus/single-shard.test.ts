@@ -35,9 +35,9 @@ describe('a distributed database reports', () => {
     const insert = (cte: string) => `with input as ${cte} (
         select * from jsonb_to_recordset($2::jsonb) as x (counter text, owner_id uuid)),
       added as (
-        insert into counts (tenant_id, counter, owner_id, count) select $1::uuid, counter, owner_id, 0 from input
-        on conflict (tenant_id, counter, owner_id) do nothing)
-      insert into count_deltas (tenant_id, counter, owner_id, delta) select $1::uuid, counter, owner_id, 0 from input`
+        insert into kept_counts (tenant_id, counter, owner_id, key, count) select $1::uuid, counter, owner_id, '', 0 from input
+        on conflict (tenant_id, counter, owner_id, key) do nothing)
+      insert into kept_count_deltas (tenant_id, counter, owner_id, key, delta) select $1::uuid, counter, owner_id, '', 0 from input`
     const values = [tenantId, JSON.stringify([{ counter: 'contacts', owner_id: tenantId }])]
     expect(await listNotices(insert('materialized'), values)).to.have.length.above(1)
     expect(await listNotices(insert('not materialized'), values)).to.deep.equal([])

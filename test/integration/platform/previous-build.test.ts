@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { Checkout, hasCommit } from '../../support/checkout.ts'
+import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { findUrl, isReady, Owner, type Server, stopServer } from '../../support/deployment.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { Traffic } from '../../support/traffic.ts'
@@ -85,6 +86,12 @@ describe('the build of the previous commit', function () {
       const toBoth = start(owner, older, newer)
       await waitUntil(() => toBoth.acknowledged.length >= 40)
       await toBoth.stop()
+      await toBoth.findProblems(url)
+      const lists = ['contacts', 'conversations', 'runs', 'broadcasts']
+      const totals = lists.map((list) => owner.call<{ total: number }>(findUrl(newer), 'GET', `/api/${list}`))
+      const rows = lists.map((list) => `(select count(*)::int as total from ${list})`).join(' union all ')
+      const counted = await withClient(url, (client) => client.query<{ total: number }>(rows))
+      expect((await Promise.all(totals)).map(({ total }) => ({ total }))).to.deep.equal(counted.rows)
       await stopServer(older)
       older = await previous.serve('node', START, env)
       expect(await isReady(older)).to.equal(true)

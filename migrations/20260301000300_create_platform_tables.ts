@@ -1,0 +1,43 @@
+import type { Knex } from 'knex'
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.schema.raw(`
+    create table rate_limits (
+      key varchar(255) primary key,
+      points integer not null default 0,
+      -- Milliseconds since the Unix epoch.
+      expire bigint
+    );
+    create index rate_limits_expire_idx on rate_limits (expire);
+
+    -- Heartbeats of the worker processes. Jobs locked by a worker without a recent heartbeat are unlocked by the others.
+    create table workers (
+      id text primary key,
+      seen_at timestamptz(3) not null
+    );
+
+    -- One row per process that is asked for its readiness: the proof that the database stores rows.
+    create table readiness_probes (
+      id uuid primary key,
+      checked_at timestamptz(3) not null,
+      padding text not null
+    );
+    -- The padding stays in the row, so that a probe needs space on the disk.
+    alter table readiness_probes alter column padding set storage plain;
+
+    create table idempotency_keys (
+      tenant_id uuid not null references workspaces on delete cascade,
+      route text not null,
+      key text not null,
+      request_hash bytea not null,
+      response jsonb,
+      created_at timestamptz(3) not null,
+      primary key (tenant_id, route, key)
+    );
+    create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
+  `)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.schema.raw('drop table idempotency_keys, readiness_probes, workers, rate_limits')
+}
