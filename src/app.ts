@@ -25,17 +25,20 @@ import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
-import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
-import { Scope, SystemScope } from './scope.ts'
-import { banner } from './banner.ts'
+import { Scope } from './scope/scope.ts'
+import { SystemScope } from './scope/system-scope.ts'
+import { ConfigError } from './platform/process/config-error.ts'
+import { getField } from './platform/get-field.ts'
+import { AUTH_PREFIX, OPENAPI_PATH } from './http/paths.ts'
+import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 
 export type App = {
   /** The address of the HTTP server; undefined for a process that only works in the background. */
   url: string | undefined
   system: SystemScope
-  /** True if no job that this process has taken over is in progress. */
+  /** True if no job that this process has taken over is in progress, and what it enqueued for others is in the queue. */
   isIdle(): boolean
   /** Lines for the person who started the process: its address, how to sign in and what to try. */
   banner(options: { isLog: boolean }): string[]
@@ -103,10 +106,13 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   }
 }
 
-/** Throws EADDRINUSE before a database is created and filled, for nothing, rather than after it. */
+/** Throws EADDRINUSE or ConfigError before a database is created and filled, for nothing, rather than after it. */
 async function assertPortFree({ port, host }: Config['http']): Promise<void> {
   const probe = createServer((socket) => socket.destroy()).listen(port, host)
-  await once(probe, 'listening')
+  await once(probe, 'listening').catch((error: unknown) => {
+    const isForeign = ['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL'].includes(String(getField(error, 'code')))
+    throw isForeign ? new ConfigError([`HOST: ${host} is no address of this machine`]) : error
+  })
   probe.close()
   await once(probe, 'close')
 }
@@ -217,4 +223,33 @@ function serverUrl(server: Server, host: string): string {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+type Options = {
+  url: string | undefined
+  demo: DemoAccount | undefined
+  /** True if the lines are logged, where no password belongs, and not shown at a terminal. */
+  isLog: boolean
+}
+
+/**
+ * Builds the lines that are printed after the start. They name the server `localhost`, as the servers of web applications
+ * in development do: for browsers 127.0.0.1 is another site, to which a page there sends no session cookie.
+ */
+function banner(options: Options): string[] {
+  const { demo, isLog } = options
+  if (options.url === undefined) return ['Parley runs background work only; this process serves no HTTP']
+  const url = options.url.replace('//127.0.0.1:', '//localhost:')
+  const signIn = demo && JSON.stringify({ email: demo.email, password: demo.password })
+  const signUpLine = `Sign up: POST ${url}${AUTH_PREFIX}/sign-up/email {"name":"...","email":"...","password":"..."}`
+  const signInLine = isLog
+    ? `Sign in: ${url} shows the demo account`
+    : `Sign in: POST ${url}${AUTH_PREFIX}/sign-in/email ${signIn}`
+  return [
+    `Parley is listening on ${url}`,
+    demo ? signInLine : signUpLine,
+    demo
+      ? `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`
+      : `Next: the API reference at ${url}${OPENAPI_PATH}. "npm run seed" adds the demo workspace of the example in README.md`,
+  ]
 }

@@ -5,10 +5,13 @@ import type { S3Settings } from './platform/files/s3-store.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { readEnvFile } from './platform/process/env-file.ts'
 
-const list = z
-  .string()
-  .default('')
-  .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
+/** One or more texts, separated by commas. */
+function list<Item extends z.ZodType<unknown, string>>(toItem: (message: string) => Item, message: string) {
+  return z
+    .string()
+    .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
+    .pipe(z.array(toItem(message)).min(1, message))
+}
 
 function integer(min: number, max: number, message = `must be a number from ${min} to ${max}`) {
   return z.coerce.number(message).int(message).min(min, message).max(max, message)
@@ -20,6 +23,10 @@ function httpUrl(message: string) {
     .string()
     .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), message)
     .transform((text) => text.replace(/\/+$/, ''))
+}
+
+function hasHost(url: string): boolean {
+  return URL.canParse(url) && new URL(url).hostname !== ''
 }
 
 const databaseUrl = z.string().superRefine((url, ctx) => {
@@ -45,29 +52,28 @@ const Environment = z.object({
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
+    .refine(hasHost, 'must be a URL such as redis://redis.example.com:6379')
     .optional(),
-  ROLES: list
-    .transform((roles) => (roles.length > 0 ? roles : ['http', 'worker']))
-    .pipe(z.array(z.enum(['http', 'worker'], 'must be http, worker or both, separated by a comma'))),
-  TRUSTED_PROXIES: list.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be CIDRs such as 10.0.0.0/8'))),
-  APP_ORIGINS: list.pipe(
-    z.array(
-      z
-        .string()
-        .refine(
-          (text) => URL.canParse(text) && new URL(text).origin === text,
-          'must be origins such as https://app.example.com',
-        ),
-    ),
-  ),
-  PUBLIC_HOSTS: list.pipe(
-    z.array(
+  ROLES: list(
+    (message) => z.enum(['http', 'worker'], message),
+    'must be http, worker or both, separated by a comma',
+  ).default(['http', 'worker']),
+  TRUSTED_PROXIES: list(
+    (message) => z.union([z.cidrv4(), z.cidrv6()], message),
+    'must be CIDRs such as 10.0.0.0/8',
+  ).default([]),
+  APP_ORIGINS: list(
+    (message) => z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, message),
+    'must be origins such as https://app.example.com',
+  ).default([]),
+  PUBLIC_HOSTS: list(
+    (message) =>
       z
         .string()
         .toLowerCase()
-        .regex(/^[a-z0-9.-]+$/, 'must be host names such as parley.example.com, without ports'),
-    ),
-  ),
+        .regex(/^[a-z0-9.-]+$/, message),
+    'must be host names such as parley.example.com, without ports',
+  ).default([]),
   ALLOW_LOOPBACK_CHANNELS: flag.default(false),
   SECRET_KEY: z
     .string()
@@ -87,6 +93,7 @@ const Environment = z.object({
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
+    .refine(hasHost, 'must be a URL such as smtp://mail.example.com:587')
     .optional(),
   COMPUTE_THREADS: integer(2, 64).default(2),
   DB_REQUESTS_CONNECTIONS: connections.default(8),

@@ -22,7 +22,7 @@ import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/batcher.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import type { Dependencies } from './scope.ts'
+import type { Dependencies } from './scope/dependencies.ts'
 
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
@@ -36,13 +36,20 @@ export type OpenDependencies = Dependencies & {
 
 /**
  * Tasks whose jobs are executed by the process that has enqueued them. Few are at work at a time, so that each handles more
- * items in one transaction; they wait for shared transactions, two of which are open at once. Sends mostly wait for a
- * provider. A transaction on a connection that has fallen silent holds only a part of them.
+ * items in one transaction; they wait for shared transactions, two of which are open at once. A transaction on a connection
+ * that has fallen silent holds only a part of them. Those that call a provider, which may not answer, are among them, as
+ * the queue has few places and knows no workspaces.
  */
 const LOCAL_TASKS = {
   advance: { working: 8, releasedPerKey: 2, all: 60 },
   // A job that waits for a provider costs memory for at most 64 messages.
   deliver: { working: 8, releasedPerKey: 4, all: 200 },
+  // A job claims calls and leaves them its place. Hosts may take a minute to answer.
+  execute: { working: 4, all: 100 },
+  // A job receives at most 4 files.
+  'fetch-media': { working: 4, releasedPerKey: 1, all: 60 },
+  'send-read-receipt': { working: 4, releasedPerKey: 1, all: 60 },
+  'show-typing': { working: 4, releasedPerKey: 1, all: 60 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */
@@ -64,42 +71,29 @@ export async function openDependencies(
     for (const closePart of closers.splice(0).reverse()) await closePart()
   }
   try {
-    const database = await resolveDatabase({
-      url: config.database.url,
-      sessionUrl: config.database.sessionUrl,
-      dataDir: config.dataDir,
-      binDir: config.database.binDir,
-      environment: config.environment,
-    })
+    const { dataDir, environment, redisUrl } = config
+    const database = await resolveDatabase({ ...config.database, dataDir, environment })
+    const { url, sessionUrl, isPooled } = database
     closers.push(() => database.close())
-    closers.push(logPrimaryChanges(database.url, log))
+    closers.push(logPrimaryChanges(url, log))
     const pools = openPools(database, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
-    const sharedJobs = new GraphileJobQueue({ url: database.sessionUrl, log })
+    const sharedJobs = new GraphileJobQueue({ url: sessionUrl, log })
     const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
     closers.push(() => jobs.stop())
-    const redis = config.redisUrl === undefined ? undefined : await connectRedis(config.redisUrl, log)
+    const redis = redisUrl === undefined ? undefined : await connectRedis(redisUrl, log)
     closers.push(() => redis?.destroy())
-    const notifications = redis
-      ? new RedisNotifications(redis)
-      : new PostgresNotifications({ url: database.sessionUrl, log })
+    const notifications = redis ? new RedisNotifications(redis) : new PostgresNotifications({ url: sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
     const { webhookBytes } = config.quotas
-    const limits = await openRateLimits({
-      url: database.url,
-      isPooled: database.isPooled,
-      redis,
-      clock,
-      webhookBytes,
-    })
+    const limits = await openRateLimits({ url, isPooled, redis, clock, webhookBytes })
     closers.push(() => limits.close())
-    const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir)))
-    const mail = config.smtpUrl === undefined ? fileMail(join(config.dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
-    const folder = join(config.dataDir, 'media', 'incoming')
-    await removeOldFiles(folder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
-    const worker = await bundleWorker(COMPUTE_WORKER, join(config.dataDir, 'tmp'))
+    const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(dataDir)))
+    const mail = config.smtpUrl === undefined ? fileMail(join(dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
+    const storage = await openStorage(config, { log, clock })
+    const worker = await bundleWorker(COMPUTE_WORKER, join(dataDir, 'tmp'))
     const computePool = new ComputePool({ worker, threads: config.computeThreads, log })
     closers.push(() => computePool.close())
     return {
@@ -117,22 +111,29 @@ export async function openDependencies(
       mail,
       computePool,
       allowsLoopback: config.allowsLoopback,
-      files: config.s3 ? s3Store(config.s3) : folderStore(join(config.dataDir, 'media', 'files')),
-      uploads: {
-        folder,
-        disk: new DiskSpace({ folder, freeBytesMin: config.diskFreeBytesMin, log }),
-        mediaBytesMax: config.quotas.mediaBytes,
-      },
+      ...storage,
       database,
       limits,
       close,
     }
   } catch (error) {
     // The error of the start is the one to report.
-    await close().catch((failure: unknown) =>
-      log.warn({ err: failure }, 'could not close what the failed start opened'),
-    )
+    await close().catch((err: unknown) => log.warn({ err }, 'could not close what the failed start opened'))
     throw error
+  }
+}
+
+/** Opens the stored files, and the folder of those that are being received. */
+async function openStorage(
+  { dataDir, s3, diskFreeBytesMin, quotas }: Config,
+  { log, clock }: { log: Logger; clock: Clock },
+): Promise<Pick<Dependencies, 'files' | 'uploads'>> {
+  const folder = join(dataDir, 'media', 'incoming')
+  await removeOldFiles(folder, addMs(clock.now(), -ABANDONED_UPLOAD_MS))
+  const disk = new DiskSpace({ folder, freeBytesMin: diskFreeBytesMin, log })
+  return {
+    files: s3 ? s3Store(s3) : folderStore(join(dataDir, 'media', 'files')),
+    uploads: { folder, disk, mediaBytesMax: quotas.mediaBytes },
   }
 }
 

@@ -1,30 +1,20 @@
-import type { TenantModel, TenantModelClass } from './models/tenant-model.ts'
-import { singleDatabase } from './platform/database/pools/connection-pool.ts'
-import { type Database, isLostRace } from './platform/database/database.ts'
-import { SharedTransactionError } from './platform/database/pools/shared-transactions.ts'
-import { afterCommit, leaveToCommit, transact } from './platform/database/pools/transaction.ts'
-import { createSqlTag, type SqlOptions, type SqlTag } from './platform/database/sql.ts'
-import { writeEvents } from './platform/database/write-events.ts'
-import { ACROSS_TENANTS, assertNamesTenant, assertNoTenantTable } from './platform/database/statements/statement.ts'
-import type { FileStore } from './platform/files/file-store.ts'
-import { NotFoundError } from './platform/errors.ts'
-import { isUuid } from './platform/ids.ts'
-import type { Job, TransactionJobs } from './platform/jobs/job-queue.ts'
-import type { Logger } from './platform/log.ts'
-import type { Mailer } from './platform/mail.ts'
-import type { ComputeTask } from './platform/compute/compute-task.ts'
-import type { Secrets } from './platform/security/secrets.ts'
-import { retry } from './platform/concurrency/retry.ts'
-import type {
-  Actor,
-  Dependencies,
-  Ending,
-  Event,
-  ScopeOptions,
-  TransactionOptions,
-} from './platform/scope-dependencies.ts'
-
-export type { Actor, Dependencies, Event, Role } from './platform/scope-dependencies.ts'
+import type { TenantModel, TenantModelClass } from '../models/tenant-model.ts'
+import { singleDatabase } from '../platform/database/pools/connection-pool.ts'
+import { type Database, isLostRace } from '../platform/database/database.ts'
+import { SharedTransactionError } from '../platform/database/pools/shared-transactions.ts'
+import { afterCommit, leaveToCommit, transact } from '../platform/database/transaction.ts'
+import { createSqlTag, type SqlOptions, type SqlTag } from '../platform/database/sql.ts'
+import { writeEvents } from '../platform/database/write-events.ts'
+import { assertNamesTenant } from '../platform/database/statements/statement.ts'
+import type { FileStore } from '../platform/files/file-store.ts'
+import { NotFoundError } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import { collectJobs, type Job } from '../platform/jobs/job-queue.ts'
+import type { Logger } from '../platform/log.ts'
+import type { ComputeTask } from '../platform/compute/compute-task.ts'
+import type { Secrets } from '../platform/security/secrets.ts'
+import { retry } from '../platform/concurrency/retry.ts'
+import type { Actor, Dependencies, Ending, ScopeOptions, TransactionOptions, Event } from './dependencies.ts'
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {
@@ -94,7 +84,8 @@ export class Scope {
 
   /**
    * Runs `work` in a transaction. A transaction is a scope: everything done through it commits together, jobs and events
-   * included. After a deadlock, or if a row that it refers to was deleted meanwhile, the transaction is repeated, so `work` must have no effects outside of it.
+   * included. After a deadlock or a serialization failure, or if a row that it refers to was deleted meanwhile, the
+   * transaction is repeated, so `work` must have no effects outside of it.
    */
   transaction<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     // An inner transaction is not repeated alone: a deadlock has rolled the outermost one back, which read what was deleted.
@@ -109,13 +100,13 @@ export class Scope {
     const run = async (db: Database, isShared: boolean) => {
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
       const ending: Ending = { events: [], outdatedKeys: [], isShared }
-      const jobs = this.#dependencies.jobs.forTransaction()
-      const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue }
+      const jobs = collectJobs()
+      const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs }
       const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
       const result = await work(tx)
       const events = this.#ending ? [] : ending.events // those of an inner transaction are stored by the outermost one
       const stored = leaveToCommit(writeEvents(db, { tenantId: this.tenantId, now: this.now() }, events))
-      announce = () => this.#announce(ending, jobs)
+      announce = () => this.#announce(ending, jobs.collected)
       // The commit of a shared one does not follow at once.
       if (isShared) await stored
       return result
@@ -128,8 +119,8 @@ export class Scope {
     return afterCommit(committed, () => announce(), { isInner: this.#ending !== undefined })
   }
 
-  #announce({ events, outdatedKeys }: Ending, jobs: TransactionJobs): void {
-    jobs.commit()
+  #announce({ events, outdatedKeys }: Ending, jobs: Job[]): void {
+    this.#dependencies.jobs.enqueue(jobs)
     if (this.#ending) {
       this.#ending.events.push(...events)
       this.#ending.outdatedKeys.push(...outdatedKeys)
@@ -139,8 +130,9 @@ export class Scope {
     }
   }
 
-  enqueue(...jobs: Job[]): Promise<void> {
-    return this.#dependencies.jobs.enqueue(this.db, jobs)
+  /** Wakes a worker. In a transaction, the jobs leave after its commit. */
+  enqueue(...jobs: Job[]): void {
+    this.#dependencies.jobs.enqueue(jobs)
   }
 
   /** Calls `wake` when this tenant may have new events. Returns the function that unsubscribes. */
@@ -171,10 +163,11 @@ export class Scope {
   }
 
   /**
-   * Executes a task on a compute thread. Not in a transaction, which would hold its locks until a thread is free.
+   * Executes a task on a compute thread. Not in a transaction, which would keep its connection until a thread is free.
    * @throws BudgetExceededError, UnavailableError
    */
-  compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
+  async compute<Input, Output>(task: ComputeTask<Input, Output>, input: Input): Promise<Output> {
+    if (this.#ending) throw new Error(`The task ${task.name} must be executed before the transaction`)
     return this.#dependencies.computePool.run(task, input, this)
   }
 
@@ -184,64 +177,5 @@ export class Scope {
     if (events.length === 0) return
     await writeEvents(this.db, { tenantId: this.tenantId, now: this.now() }, events)
     this.#dependencies.notifications.publish('events', this.tenantId)
-  }
-}
-
-/**
- * The scope of work that belongs to no single tenant: signing in, dispatching jobs, receiving a webhook. It is a separate
- * type so that no rule of a tenant can be given one.
- */
-export class SystemScope {
-  readonly db: Database
-  readonly log: Logger
-  readonly secrets: Secrets
-  readonly mail: Mailer
-  readonly notifications: Dependencies['notifications']
-  readonly #dependencies: Dependencies
-
-  constructor(dependencies: Dependencies) {
-    this.#dependencies = dependencies
-    this.db = dependencies.connections.db
-    this.log = dependencies.log
-    this.secrets = dependencies.secrets
-    this.mail = dependencies.mail
-    this.notifications = dependencies.notifications
-  }
-
-  now(): Date {
-    return this.#dependencies.clock.now()
-  }
-
-  cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
-    return this.#dependencies.cache.get(key, ms, read)
-  }
-
-  /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */
-  sql<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, name, assertNoTenantTable)
-  }
-
-  /**
-   * Returns the tag of a named statement that reads the tables of all tenants: to find those with work, which is then
-   * done in the scope of each. On a distributed database it is executed by every node.
-   */
-  acrossTenants<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, `${name} ${ACROSS_TENANTS}`)
-  }
-
-  forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {
-    return new Scope(this.#dependencies, tenantId, actor)
-  }
-
-  transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
-    const jobs = this.#dependencies.jobs.forTransaction()
-    const committed = transact(this.db, (db) =>
-      work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db), jobs: jobs.queue })),
-    )
-    return afterCommit(committed, () => jobs.commit())
-  }
-
-  enqueue(...jobs: Job[]): Promise<void> {
-    return this.#dependencies.jobs.enqueue(this.db, jobs)
   }
 }

@@ -1,0 +1,71 @@
+import { singleDatabase } from '../platform/database/pools/connection-pool.ts'
+import type { Database } from '../platform/database/database.ts'
+import { afterCommit, transact } from '../platform/database/transaction.ts'
+import { createSqlTag, type SqlTag } from '../platform/database/sql.ts'
+import { ACROSS_TENANTS, assertNoTenantTable } from '../platform/database/statements/statement.ts'
+import { collectJobs, type Job } from '../platform/jobs/job-queue.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Mailer } from '../platform/mail.ts'
+import type { Secrets } from '../platform/security/secrets.ts'
+import type { Actor, Dependencies } from './dependencies.ts'
+import { Scope } from './scope.ts'
+
+/**
+ * The scope of work that belongs to no single tenant: signing in, dispatching jobs, receiving a webhook. It is a separate
+ * type so that no rule of a tenant can be given one.
+ */
+export class SystemScope {
+  readonly db: Database
+  readonly log: Logger
+  readonly secrets: Secrets
+  readonly mail: Mailer
+  readonly notifications: Dependencies['notifications']
+  readonly #dependencies: Dependencies
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    this.db = dependencies.connections.db
+    this.log = dependencies.log
+    this.secrets = dependencies.secrets
+    this.mail = dependencies.mail
+    this.notifications = dependencies.notifications
+  }
+
+  now(): Date {
+    return this.#dependencies.clock.now()
+  }
+
+  cached<T>(key: string, ms: number, read: () => Promise<T>): Promise<T> {
+    return this.#dependencies.cache.get(key, ms, read)
+  }
+
+  /** Returns the tag of a named statement, as that of a scope. It throws if the statement touches a tenant table. */
+  sql<Row = unknown>(name: string): SqlTag<Row> {
+    return createSqlTag(this.db, name, assertNoTenantTable)
+  }
+
+  /**
+   * Returns the tag of a named statement that reads the tables of all tenants: to find those with work, which is then
+   * done in the scope of each. On a distributed database it is executed by every node.
+   */
+  acrossTenants<Row = unknown>(name: string): SqlTag<Row> {
+    return createSqlTag(this.db, `${name} ${ACROSS_TENANTS}`)
+  }
+
+  forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {
+    return new Scope(this.#dependencies, tenantId, actor)
+  }
+
+  transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {
+    const jobs = collectJobs()
+    const committed = transact(this.db, (db) =>
+      work(new SystemScope({ ...this.#dependencies, connections: singleDatabase(db), jobs })),
+    )
+    return afterCommit(committed, () => this.#dependencies.jobs.enqueue(jobs.collected))
+  }
+
+  /** Wakes a worker. In a transaction, the jobs leave after its commit. */
+  enqueue(...jobs: Job[]): void {
+    this.#dependencies.jobs.enqueue(jobs)
+  }
+}
