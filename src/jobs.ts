@@ -1,7 +1,7 @@
 import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
-import { sendPasswordReset } from './features/auth/send-password-reset.ts'
+import { sendPasswordResets } from './features/auth/send-password-resets.ts'
 import { reportDeadLetters } from './features/dead-letters/report-dead-letters.ts'
-import { rollUpBroadcastCounts } from './features/broadcast-recipients/count-deltas.ts'
+import { recordProgress } from './features/broadcasts/sending/record-progress.ts'
 import { enqueueDueBroadcasts, runBroadcasts } from './features/broadcasts/sending/run-broadcasts.ts'
 import { purgeMediaWrites } from './features/media/media-writes.ts'
 import { releaseScheduledMessages } from './features/messages/release-scheduled-messages.ts'
@@ -12,7 +12,7 @@ import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { attachForgottenStatuses } from './features/outbound/statuses/attach-early-statuses.ts'
 import { purgeUnattachedStatuses } from './features/outbound/statuses/purge-unattached-statuses.ts'
 import { executeCalls } from './features/external-calls/execute-calls.ts'
-import { purgeThrottleWindows } from './features/throttle-windows/purge-windows.ts'
+import { purgeThrottleWindows } from './features/external-calls/throttle-windows.ts'
 import { enqueueDueCalls } from './features/external-calls/enqueue-due-calls.ts'
 import { numberUnfollowedEvents } from './features/events/number-events.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
@@ -21,9 +21,9 @@ import { advanceMailboxes } from './features/execution/advance-mailboxes.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/purge-webhooks.ts'
 import { deleteExpired } from './features/retention/delete-expired.ts'
+import { purgeDeletedMessageIds } from './features/retention/purge-deleted-message-ids.ts'
 import { purgeIdempotencyKeys } from './features/retention/purge-idempotency-keys.ts'
 import { rollUpCounts } from './features/counts/roll-up-counts.ts'
-import { rollUpRunCounts } from './features/runs/roll-up-run-counts.ts'
 import { OVERDUE_MS } from './features/automation/jobs.ts'
 import { enqueueDueMailboxes } from './features/automation/enqueue-due-mailboxes.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -31,18 +31,18 @@ import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
 import { MINUTE, SECOND } from './platform/time.ts'
-import type { SystemScope } from './scope.ts'
+import type { SystemScope } from './scope/system-scope.ts'
 
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
   return {
-    advance: (payload, control) => advanceMailboxes(system, payload, control),
-    deliver: (payload, control) => deliverMessages(system, payload, control),
-    broadcast: (payload, control) => runBroadcasts(system, payload, control?.signal),
-    execute: executeCalls(system),
-    'fetch-media': (payload, control) => fetchMedia(system, payload, control?.signal),
-    'send-read-receipt': (payload) => sendReadReceipt(system, payload),
-    'send-password-reset': (payload) => sendPasswordReset(system, payload),
+    advance: (job, control) => advanceMailboxes(system, job, control),
+    deliver: (job, control) => deliverMessages(system, job, control),
+    broadcast: (job, control) => runBroadcasts(system, job, control?.signal),
+    execute: (job, control) => executeCalls(system, job, control),
+    'fetch-media': (job, control) => fetchMedia(system, job, control?.signal),
+    'send-read-receipt': (job) => sendReadReceipt(system, job, { showsTyping: false }),
+    'show-typing': (job) => sendReadReceipt(system, job, { showsTyping: true }),
   }
 }
 
@@ -52,15 +52,16 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
     { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
+    { name: 'send password resets', everyMs: SECOND, run: () => sendPasswordResets(system) },
     { name: 'enqueue due mailboxes', everyMs: 2 * SECOND, run: () => enqueueDueMailboxes(system, OVERDUE_MS) },
     { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
-    { name: 'roll up run counts', everyMs: 5 * SECOND, run: () => rollUpRunCounts(system) },
     { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
-    { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpBroadcastCounts(system) },
+    { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpCounts(system, 'recipients') },
+    { name: 'record progress', everyMs: SECOND, run: () => recordProgress(system) },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
@@ -72,6 +73,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: 10 * MINUTE, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: 10 * MINUTE, run: () => purgeEvaluations(system) },
+    { name: 'purge deleted message IDs', everyMs: 10 * MINUTE, run: () => purgeDeletedMessageIds(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]
 }

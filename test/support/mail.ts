@@ -7,11 +7,13 @@ export type ReceivedEmail = { to: string; subject: string; text: string }
 export async function listEmailsTo(address: string, dataDir: string): Promise<ReceivedEmail[]> {
   const folder = join(dataDir, 'mail')
   const names = await readdir(folder).catch(() => [])
-  const emails = await Promise.all(names.sort().map(async (name) => parse(await readFile(join(folder, name), 'utf8'))))
+  const emails = await Promise.all(
+    names.sort().map(async (name) => parseEmail(await readFile(join(folder, name), 'utf8'))),
+  )
   return emails.filter(({ to }) => to.includes(`<${address}>`))
 }
 
-function parse(raw: string): ReceivedEmail {
+export function parseEmail(raw: string): ReceivedEmail {
   const end = raw.indexOf('\r\n\r\n')
   const headers = raw.slice(0, end)
   const body = raw.slice(end + 4)

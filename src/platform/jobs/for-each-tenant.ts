@@ -1,4 +1,4 @@
-import { isOutage, QUERY_CANCELED, sqlState } from '../database/database.ts'
+import { isGeneralOutage } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 
 /**
@@ -16,8 +16,7 @@ export async function forEachTenant(
     try {
       await work(tenantId)
     } catch (error) {
-      // A statement that takes too long may do so in this workspace only.
-      if (isOutage(error) && sqlState(error) !== QUERY_CANCELED) throw error
+      if (isGeneralOutage(error)) throw error
       failed.push(tenantId)
       log.error({ err: error, tenantId, task }, 'periodic task failed for a workspace and will be repeated')
     }

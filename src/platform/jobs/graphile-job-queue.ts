@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { runMigrations } from 'graphile-worker'
 import { withinTime } from '../concurrency/deadline.ts'
-import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import { JobConnections } from './job-connections.ts'
-import type { Job, Tasks, TransactionJobs, WorkQueue } from './job-queue.ts'
+import type { Job, Tasks, WorkQueue } from './job-queue.ts'
 import { graphileLogger, JobRunner } from './job-runner.ts'
 import { listLockedJobs, recordHeartbeat, removeFinishedJobs, unlockJobs, unlockJobsOfDead } from './worker-registry.ts'
 
@@ -20,7 +19,7 @@ const STOP_MAX_MS = 8 * SECOND
 
 type Options = { url: string; log: Logger; heartbeatMs?: number }
 
-/** A job queue on graphile-worker. It is in the same database, so enqueueing is part of the caller's transaction. */
+/** A job queue on graphile-worker, for all processes. */
 export class GraphileJobQueue implements WorkQueue {
   readonly #options: Options
   readonly #tasks: Tasks = {}
@@ -28,7 +27,8 @@ export class GraphileJobQueue implements WorkQueue {
   readonly #inProgress = new Set<Promise<void>>()
   /** Runners whose jobs are still to be unlocked. */
   readonly #endedIds = new Set<string>()
-  #connections: JobConnections | undefined
+  readonly #adding = new Set<Promise<unknown>>()
+  readonly #connections: JobConnections
   #runner: JobRunner | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isBeating = false
@@ -41,6 +41,9 @@ export class GraphileJobQueue implements WorkQueue {
 
   constructor(options: Options) {
     this.#options = options
+    const { url, log } = options
+    const name = 'parley heartbeat'
+    this.#connections = new JobConnections({ url, name, max: 1, log, statementTimeoutMs: HEARTBEAT_STATEMENT_MS })
   }
 
   /** Creates or updates the queue's own tables. */
@@ -58,17 +61,23 @@ export class GraphileJobQueue implements WorkQueue {
     }
   }
 
-  async enqueue(db: Database, jobs: Job[]): Promise<void> {
-    if (jobs.length > 0) await db.raw(ADD_JOBS_SQL('?'), [toJobSpecs(jobs)])
+  enqueue(jobs: readonly Job[]): void {
+    if (jobs.length === 0) return
+    const { log } = this.#options
+    const lost = (err: unknown) => log.warn({ err }, 'jobs could not be enqueued; what is due will be found')
+    const added = this.#connections.pool.query(ADD_JOBS_SQL, [toJobSpecs(jobs)]).catch(lost)
+    this.#adding.add(added)
+    void added.finally(() => this.#adding.delete(added))
   }
 
-  /** Enqueues outside of any transaction. The queue has to be started. */
-  async enqueueAlone(jobs: Job[]): Promise<void> {
-    if (jobs.length > 0) await this.#connections?.pool.query(ADD_JOBS_SQL('$1'), [toJobSpecs(jobs)])
+  /** Resolves when the jobs that were enqueued are in the queue. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#adding)
   }
 
-  forTransaction(): TransactionJobs {
-    return { queue: this, commit: () => undefined }
+  /** True if all jobs that were enqueued are in the queue. */
+  get isIdle(): boolean {
+    return this.#adding.size === 0
   }
 
   /** True while this process could take jobs, as the database answers, but takes none. */
@@ -77,17 +86,9 @@ export class GraphileJobQueue implements WorkQueue {
   }
 
   async start(tasks: Tasks, onStuck: () => void = () => undefined): Promise<void> {
-    const { url, log, heartbeatMs = HEARTBEAT_MS } = this.#options
+    const { heartbeatMs = HEARTBEAT_MS } = this.#options
     const { signal } = this.#stopping
-    for (const [name, task] of Object.entries(tasks))
-      this.#tasks[name] = (payload) => this.#track(task(payload, { signal }))
-    this.#connections = new JobConnections({
-      url,
-      name: 'parley heartbeat',
-      max: 1,
-      log,
-      statementTimeoutMs: HEARTBEAT_STATEMENT_MS,
-    })
+    for (const [name, task] of Object.entries(tasks)) this.#tasks[name] = (job) => this.#track(task(job, { signal }))
     this.#runner = await this.#startRunner()
     await this.#beat(onStuck)
     this.#heartbeat = setInterval(() => void this.#beat(onStuck), heartbeatMs)
@@ -107,8 +108,9 @@ export class GraphileJobQueue implements WorkQueue {
     const ended = Promise.all([runner?.stop(graceMs), Promise.allSettled(this.#inProgress)])
     await withinTime(graceMs, ended).catch(() => undefined)
     if (runner) this.#endedIds.add(runner.id)
-    if (this.#connections) await withinTime(SECOND, this.#unlockEnded(this.#connections)).catch(() => undefined)
-    this.#connections?.close()
+    const left = Promise.all([this.flush(), this.#unlockEnded()])
+    await withinTime(SECOND, left).catch(() => undefined)
+    this.#connections.close()
   }
 
   #track(work: Promise<void>): Promise<void> {
@@ -148,18 +150,17 @@ export class GraphileJobQueue implements WorkQueue {
   }
 
   async #beat(onStuck: () => void): Promise<void> {
-    const connections = this.#connections
-    if (!connections || this.#isBeating) return
+    if (this.#isBeating) return
     this.#isBeating = true
     try {
       const runner = this.#runner
       const isWorking = runner?.hasWorked() ?? false
       // Without an answer, the runner can do nothing either, and the heartbeat is not counted.
-      if (runner && isWorking) await recordHeartbeat(connections.pool, runner.id)
-      else await connections.pool.query('select 1')
+      if (runner && isWorking) await recordHeartbeat(this.#connections.pool, runner.id)
+      else await this.#connections.pool.query('select 1')
       this.#count(isWorking, runner)
       if (this.#idleBeats === STUCK_BEATS_MAX) onStuck()
-      await this.#unlock(connections, runner)
+      await this.#unlock(runner)
     } catch (error) {
       this.#options.log.warn({ err: error }, 'heartbeat failed')
     } finally {
@@ -176,40 +177,45 @@ export class GraphileJobQueue implements WorkQueue {
   }
 
   /** Unlocks the jobs of workers that do not work. */
-  async #unlock(connections: JobConnections, runner: JobRunner | undefined): Promise<void> {
-    const { pool } = connections
-    await this.#unlockEnded(connections)
+  async #unlock(runner: JobRunner | undefined): Promise<void> {
+    const { pool } = this.#connections
+    await this.#unlockEnded()
     if (await unlockJobsOfDead(pool)) this.#options.log.warn('unlocked the jobs of dead workers')
     await removeFinishedJobs(pool)
-    if (runner) await this.#findLostJobs(connections, runner)
+    if (runner) await this.#findLostJobs(runner)
   }
 
   /** Replaces a runner that has locked a job and does not know it, as the answer to its statement was lost. */
-  async #findLostJobs({ pool }: JobConnections, runner: JobRunner): Promise<void> {
-    const lost = (await listLockedJobs(pool, runner.id)).filter((id) => !runner.holds(id))
+  async #findLostJobs(runner: JobRunner): Promise<void> {
+    const lost = (await listLockedJobs(this.#connections.pool, runner.id)).filter((id) => !runner.holds(id))
     // A statement may be under way at one heartbeat, but not at two.
     const isCertain = lost.some((id) => this.#lostJobs.has(id))
     this.#lostJobs = new Set(lost)
     if (isCertain) this.#replace(runner, 'it has locked jobs that it does not know of')
   }
 
-  async #unlockEnded({ pool }: JobConnections): Promise<void> {
+  async #unlockEnded(): Promise<void> {
     const ids = [...this.#endedIds]
     if (ids.length === 0) return
-    await unlockJobs(pool, ids)
+    await unlockJobs(this.#connections.pool, ids)
     for (const id of ids) this.#endedIds.delete(id)
   }
 }
 
-const ADD_JOBS_SQL = (placeholder: '?' | '$1') => `select count(*) from graphile_worker.add_jobs(
-  array(select json_populate_recordset(null::graphile_worker.job_spec, ${placeholder}::json)))`
+const ADD_JOBS_SQL = `select count(*) from graphile_worker.add_jobs(
+  array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`
 
 /** The queue rejects a key that occurs twice in a call. Sorting makes two transactions lock keys in the same order. */
-function toJobSpecs(jobs: Job[]): string {
-  const byKey = new Map(jobs.map((job) => [job.key, job]))
-  const specs = [...byKey.values()]
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
-    .map(({ task, key, payload }) => ({ identifier: task, payload, job_key: key, max_attempts: 25 }))
+function toJobSpecs(jobs: readonly Job[]): string {
+  const byKey = new Map(jobs.map((job) => [`${job.task}:${job.key}`, job]))
+  const specs = [...byKey]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([jobKey, { task, tenantId, key }]) => ({
+      identifier: task,
+      payload: { tenantId, key },
+      job_key: jobKey,
+      max_attempts: 25,
+    }))
   return JSON.stringify(specs)
 }
 

@@ -1,17 +1,16 @@
 import { withinTime } from '../concurrency/deadline.ts'
-import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import type { GraphileJobQueue } from './graphile-job-queue.ts'
-import type { Job, JobControl, Tasks, TransactionJobs, WorkQueue } from './job-queue.ts'
-import { LocalJobs, type LocalLimits } from './local-jobs.ts'
+import type { Job, JobControl, Tasks, WorkQueue } from './job-queue.ts'
+import { JobExecutor, type JobLimits } from './job-executor.ts'
 
 const STOP_MAX_MS = 8 * SECOND
 
 type Options = {
   queue: GraphileJobQueue
   /** Limits of the tasks whose jobs are executed by the process that has enqueued them, if it is a worker. */
-  localTasks: Record<string, LocalLimits>
+  localTasks: Record<string, JobLimits>
   log: Logger
 }
 
@@ -24,7 +23,7 @@ type Options = {
 export class HandoverQueue implements WorkQueue {
   readonly #options: Options
   readonly #stopping = new AbortController()
-  #local = new Map<string, LocalJobs>()
+  #local = new Map<string, JobExecutor>()
   #stopped: Promise<void> | undefined
 
   constructor(options: Options) {
@@ -36,21 +35,14 @@ export class HandoverQueue implements WorkQueue {
     return this.#options.queue.isStuck
   }
 
-  /** True if no job that was handed over waits or is in progress. */
+  /** True if no job that was enqueued waits or is in progress in this process. */
   get isIdle(): boolean {
-    return [...this.#local.values()].every(({ isIdle }) => isIdle)
+    return this.#options.queue.isIdle && [...this.#local.values()].every(({ isIdle }) => isIdle)
   }
 
-  async enqueue(db: Database, jobs: Job[]): Promise<void> {
-    await this.#options.queue.enqueue(
-      db,
-      jobs.filter((job) => !this.#isLocal(job)),
-    )
-    this.#handOver(jobs.filter((job) => this.#isLocal(job)))
-  }
-
-  forTransaction(): TransactionJobs {
-    return this.#collect((jobs) => this.#handOver(jobs))
+  enqueue(jobs: readonly Job[]): void {
+    this.#options.queue.enqueue(jobs.filter(({ task }) => !this.#local.has(task)))
+    for (const job of jobs) this.#local.get(job.task)?.add(job)
   }
 
   async start(tasks: Tasks, onStuck?: () => void): Promise<void> {
@@ -63,15 +55,15 @@ export class HandoverQueue implements WorkQueue {
     for (const [name, limits] of Object.entries(localTasks)) {
       const task = tasks[name]
       if (!task) continue
-      const jobs = new LocalJobs({
+      const jobs = new JobExecutor({
         name,
-        task: (payload, { release } = {}) => task(payload, { ...control, release }),
+        task: (job, own) => task(job, { ...control, ...own }),
         limits,
         log,
       })
       this.#local.set(name, jobs)
       // Jobs of the queue take turns with the others, and are merged with them.
-      queued[name] = async (payload) => jobs.add({ task: name, key: toKey(name, payload), payload })
+      queued[name] = async (job) => jobs.add(job)
     }
     await queue.start(queued, onStuck)
   }
@@ -94,39 +86,10 @@ export class HandoverQueue implements WorkQueue {
 
   async #leaveToOthers(jobs: Job[]): Promise<void> {
     try {
-      await withinTime(SECOND, this.#options.queue.enqueueAlone(jobs))
+      this.#options.queue.enqueue(jobs)
+      await withinTime(SECOND, this.#options.queue.flush())
     } catch (error) {
       this.#options.log.warn({ err: error }, 'jobs could not be left to other processes, which will find what is due')
     }
   }
-
-  #collect(commit: (jobs: Job[]) => void): TransactionJobs {
-    const local: Job[] = []
-    return {
-      queue: {
-        enqueue: async (db, jobs) => {
-          await this.#options.queue.enqueue(
-            db,
-            jobs.filter((job) => !this.#isLocal(job)),
-          )
-          local.push(...jobs.filter((job) => this.#isLocal(job)))
-        },
-        forTransaction: () => this.#collect((jobs) => local.push(...jobs)),
-      },
-      commit: () => commit(local),
-    }
-  }
-
-  #isLocal({ task }: Job): boolean {
-    return this.#local.has(task)
-  }
-
-  #handOver(jobs: Job[]): void {
-    for (const job of jobs) this.#local.get(job.task)?.add(job)
-  }
-}
-
-/** The key of a job of the queue, which its handler does not receive: the task and the values of the payload. */
-function toKey(task: string, payload: Job['payload']): string {
-  return [task, ...Object.values(payload)].join(':')
 }

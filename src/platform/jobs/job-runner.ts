@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
 import { Logger as GraphileLogger, run, type Runner, type TaskList, type WorkerEvents } from 'graphile-worker'
 import { withinTime } from '../concurrency/deadline.ts'
+import { getField } from '../get-field.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import { JobConnections } from './job-connections.ts'
-import { JOB_MAX_MS, type Tasks } from './job-queue.ts'
+import { type Job, JOB_MAX_MS, type Task, type Tasks } from './job-queue.ts'
 
 const START_MAX_MS = 10 * SECOND
 const CONCURRENT_JOBS = 8
@@ -112,7 +113,7 @@ export class JobRunner {
   async #start(): Promise<void> {
     const { tasks, log } = this.#options
     const taskList: TaskList = Object.fromEntries(
-      Object.entries(tasks).map(([name, task]) => [name, (payload) => this.#execute(task, toPayload(payload))]),
+      Object.entries(tasks).map(([name, task]) => [name, (payload) => this.#execute(task, toJob(name, payload))]),
     )
     this.#runner = await run({
       pgPool: this.#connections.pool,
@@ -150,10 +151,11 @@ export class JobRunner {
     this.#options.onEnd(this, reason)
   }
 
-  async #execute(task: Tasks[string], payload: Record<string, string>): Promise<void> {
+  async #execute(task: Task, job: Job | undefined): Promise<void> {
+    if (!job) return
     this.#running += 1
     try {
-      await withinTime(JOB_MAX_MS, task(payload))
+      await withinTime(JOB_MAX_MS, task(job))
     } finally {
       this.#running -= 1
       if (this.#isEnded) await new Promise<never>(() => undefined)
@@ -166,7 +168,8 @@ function toFixedPart(message: string): string {
   return message.split(/[:'"\n]/, 1)[0]?.trim() ?? ''
 }
 
-/** Only `enqueue` writes payloads, and it writes texts. */
-function toPayload(payload: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(payload ?? {}))
+/** Jobs of another version may have no key. As hints, they may fall away. */
+function toJob(task: string, payload: unknown): Job | undefined {
+  const [tenantId, key] = [getField(payload, 'tenantId'), getField(payload, 'key')]
+  return typeof tenantId === 'string' && typeof key === 'string' ? { task, tenantId, key } : undefined
 }

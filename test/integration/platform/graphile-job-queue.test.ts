@@ -1,12 +1,13 @@
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'chai'
 import { GraphileJobQueue } from '../../../src/platform/jobs/graphile-job-queue.ts'
+import type { Job } from '../../../src/platform/jobs/job-queue.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const JOB = { task: 'count', key: 'count:one', payload: { of: 'one' } }
+const JOB = { task: 'count', tenantId: 'all', key: 'one' }
 
 describe('GraphileJobQueue', () => {
   let app: TestApp
@@ -23,25 +24,41 @@ describe('GraphileJobQueue', () => {
   afterEach(() => queue.stop())
   after(() => app.stop())
 
+  async function countJobs(): Promise<number | undefined> {
+    const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
+      'select count(*)::int as n from graphile_worker.jobs',
+    )
+    return rows[0]?.n
+  }
+
   it('executes a job whose worker died once and removes it', async () => {
     const { db } = app.system
-    await queue.enqueue(db, [JOB])
+    queue.enqueue([JOB])
+    await queue.flush()
     await db.raw(
       `update graphile_worker._private_jobs set locked_by = 'dead', locked_at = now() - interval '1 minute', attempts = 1`,
     )
-    await queue.enqueue(db, [JOB])
+    queue.enqueue([JOB])
+    await queue.flush()
     let executions = 0
     await queue.start({
       count: async () => {
         executions += 1
       },
     })
-    const countJobs = async () => {
-      const { rows } = await db.raw<{ rows: { n: number }[] }>('select count(*)::int as n from graphile_worker.jobs')
-      return rows[0]?.n
-    }
     await waitUntil(async () => (await countJobs()) === 0)
     expect(executions).to.equal(1)
+  })
+
+  it('lets jobs of another version fall away, which have no key', async () => {
+    const { db } = app.system
+    const executed: Job[] = []
+    await db.raw(`select graphile_worker.add_job('count', '{"tenantId": "all", "channelId": "one"}') is null`)
+    queue.enqueue([JOB])
+    await queue.flush()
+    await queue.start({ count: async (job) => void executed.push(job) })
+    await waitUntil(async () => (await countJobs()) === 0)
+    expect(executed).to.deep.equal([JOB])
   })
 
   it('tells the jobs in progress that it stops and waits for them', async () => {
@@ -54,7 +71,8 @@ describe('GraphileJobQueue', () => {
         isFinished = true
       },
     })
-    await queue.enqueue(app.system.db, [JOB])
+    queue.enqueue([JOB])
+    await queue.flush()
     await waitUntil(() => isStarted)
     await queue.stop()
     expect(isFinished).to.equal(true)
@@ -70,10 +88,12 @@ describe('GraphileJobQueue', () => {
         executions += 1
       },
     })
-    await queue.enqueue(db, [JOB])
+    queue.enqueue([JOB])
+    await queue.flush()
     await waitUntil(() => executions === 1)
     await waitUntil(async () => {
-      await queue.enqueue(db, [JOB])
+      queue.enqueue([JOB])
+      await queue.flush()
       return executions > 2
     })
     await db.raw('drop function refuse cascade')
@@ -102,15 +122,15 @@ describe('GraphileJobQueue', () => {
     const finish = new EventEmitter()
     const executed: string[] = []
     await queue.start({
-      async work({ name = '' }) {
+      async work({ key: name }) {
         executed.push(name)
         if (slow.includes(name) && !finished.has(name)) await once(finish, name)
       },
     })
-    const enqueue = (name: string) => queue.enqueue(db, [{ task: 'work', key: `work:${name}`, payload: { name } }])
-    for (const name of slow) await enqueue(name)
+    const enqueue = (name: string) => queue.enqueue([{ task: 'work', tenantId: 'all', key: name }])
+    for (const name of slow) enqueue(name)
     await waitUntil(() => slow.every((name) => executed.includes(name)))
-    await enqueue('failing')
+    enqueue('failing')
     await waitUntil(async () => (await countRefusals()) === 1)
     await db.raw('drop function refuse cascade')
     for (const name of slow) {
@@ -118,7 +138,7 @@ describe('GraphileJobQueue', () => {
       finish.emit(name)
       await waitUntil(async () => !(await listKeys()).includes(`work:${name}`))
     }
-    await enqueue('later')
+    enqueue('later')
     await waitUntil(() => executed.includes('later'), 30_000)
   })
 
@@ -157,7 +177,8 @@ describe('GraphileJobQueue', () => {
           await once(release, 'all')
         },
       })
-      await queue.enqueue(db, [JOB])
+      queue.enqueue([JOB])
+      await queue.flush()
       await waitUntil(() => started.includes('faulty'))
       const [faultyId] = await db('graphile_worker.jobs').pluck('locked_by')
       await makeFaulty()
@@ -200,16 +221,13 @@ describe('GraphileJobQueue', () => {
     const release = new EventEmitter()
     try {
       await cut.start({
-        async hold({ name = '' }) {
+        async hold({ key: name }) {
           if (executed.size === 0) await once(release, 'all')
           executed.add(name)
         },
       })
       const names = Array.from({ length: 24 }, (_, index) => `hold ${index}`)
-      await queue.enqueue(
-        db,
-        names.map((name) => ({ task: 'hold', key: name, payload: { name } })),
-      )
+      queue.enqueue(names.map((name) => ({ task: 'hold', tenantId: 'all', key: name })))
       await waitUntil(async () => (await db('graphile_worker.jobs').whereNotNull('locked_at')).length > 8)
       await proxy.refuse()
       release.emit('all')
@@ -238,7 +256,9 @@ describe('GraphileJobQueue', () => {
       const findWorker = () => db('workers').first<{ id: string } | undefined>('id')
       await waitUntil(async () => (await findWorker()) !== undefined)
       const worker = await findWorker()
-      await db.raw(`select graphile_worker.add_job('recover', '{}', run_at := now() + interval '1 hour') is null`)
+      await db.raw(
+        `select graphile_worker.add_job('recover', '{"tenantId": "all", "key": "one"}', run_at := now() + interval '1 hour') is null`,
+      )
       // It becomes due in the same statement, so that the worker cannot lock it itself.
       await db.raw(
         'update graphile_worker._private_jobs set locked_by = ?, locked_at = now(), run_at = now() where run_at > now()',

@@ -6,7 +6,7 @@ import { SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const toJob = (of: string) => ({ task: 'count', key: `count:${of}`, payload: { of } })
+const toJob = (key: string) => ({ task: 'count', tenantId: 'all', key })
 
 describe('HandoverQueue', () => {
   let app: TestApp
@@ -21,14 +21,14 @@ describe('HandoverQueue', () => {
     const log = createLogger('silent')
     const queue = new HandoverQueue({
       queue: new GraphileJobQueue({ url: app.databaseUrl, log }),
-      localTasks: { count: { working: 1 } },
+      localTasks: { count: { working: 1, all: 10 } },
       log,
     })
     let end = () => {}
     const ended = new Promise<void>((resolve) => (end = resolve))
     await queue.start({ count: () => ended })
     const { db } = app.system
-    await queue.enqueue(db, [toJob('one'), toJob('two'), toJob('three')])
+    queue.enqueue([toJob('one'), toJob('two'), toJob('three')])
     const stopped = queue.stop()
     const listKeys = () => db('graphile_worker.jobs').orderBy('key').pluck<string[]>('key')
     let keys: string[] = []

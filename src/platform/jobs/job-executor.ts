@@ -1,18 +1,19 @@
 import { withinTime } from '../concurrency/deadline.ts'
+import { SharedSlots } from '../concurrency/shared-slots.ts'
 import type { Logger } from '../log.ts'
-import { JOB_MAX_MS, type Job, type JobPlace, type Task } from './job-queue.ts'
+import { JOB_MAX_MS, type Job, type JobPlace, type Task, type Work } from './job-queue.ts'
 
 /** Limits of the jobs of one task in this process. */
-export type LocalLimits = {
+export type JobLimits = {
   /** Jobs at work. Few make each one do more, as a job does all that is due. */
   working: number
   /** Jobs of one key that have released their place, such as those that wait for a provider or take long. */
   releasedPerKey?: number
   /**
-   * Jobs of all keys, at work and released. A workspace may have a quarter as many places as are free, so that there are
-   * some for the others: one that takes all it gets has a fifth of the places, sixteen leave a fifth free.
+   * Jobs of all keys, at work and released, and their works. A workspace may have a quarter as many places as are free, so
+   * that there are some for the others: one that takes all it gets has a fifth of the places, sixteen leave a fifth free.
    */
-  all?: number
+  all: number
 }
 
 /**
@@ -24,28 +25,28 @@ const HOLD_MAX_MS = 500
 /** The part of the free places that a workspace may have. */
 const SHARE = 1 / 4
 
-type Options = { name: string; task: Task; limits: LocalLimits; log: Logger }
+type Options = { name: string; task: Task; limits: JobLimits; log: Logger }
 
 /**
  * Executes jobs of one task in the process that has enqueued them. Jobs with the same key are merged while they wait, and
  * at most one of a key is at work, so that what arrives meanwhile is done together by the next one. Workspaces take turns,
  * and within one its keys.
  */
-export class LocalJobs {
+export class JobExecutor {
   readonly #options: Options
   /** Jobs that wait by workspace and key, each in the order of their turns. */
   readonly #waiting = new Map<string, Map<string, Job>>()
   readonly #working = new Set<string>()
   /** The numbers of jobs that have released their place, by key. */
   readonly #released = new Map<string, number>()
-  /** The numbers of jobs, at work and released, by workspace. */
-  readonly #places = new Map<string, number>()
-  #placesTaken = 0
+  /** Places of jobs, at work and released, by workspace. */
+  readonly #places: SharedSlots
   readonly #inProgress = new Set<Promise<void>>()
   #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
+    this.#places = new SharedSlots({ width: options.limits.all, part: SHARE })
   }
 
   get isIdle(): boolean {
@@ -53,10 +54,9 @@ export class LocalJobs {
   }
 
   add(job: Job): void {
-    const workspace = toWorkspace(job)
-    const jobs = this.#waiting.get(workspace) ?? new Map<string, Job>()
+    const jobs = this.#waiting.get(job.tenantId) ?? new Map<string, Job>()
     if (!jobs.has(job.key)) jobs.set(job.key, job)
-    this.#waiting.set(workspace, jobs)
+    this.#waiting.set(job.tenantId, jobs)
     this.#startNext()
   }
 
@@ -66,20 +66,16 @@ export class LocalJobs {
    * work has ended or the place is left, it is in progress.
    */
   reserve(job: Job): JobPlace | undefined {
-    const { key } = job
-    const isWaiting = this.#waiting.get(toWorkspace(job))?.has(key) === true
+    const { tenantId, key } = job
+    const isWaiting = this.#waiting.get(tenantId)?.has(key) === true
     const hasJob = isWaiting || this.#working.has(key) || this.#released.has(key)
-    if (
-      this.#isStopped ||
-      hasJob ||
-      !this.#hasPlace(toWorkspace(job), this.#options.limits.working - this.#working.size)
-    )
-      return undefined
+    const kept = this.#options.limits.working - this.#working.size
+    if (this.#isStopped || hasJob || this.#places.countRoom(tenantId, kept) === 0) return undefined
     this.#released.set(key, 1)
-    this.#countPlace(job, 1)
-    let use: (work?: () => Promise<void>) => void = () => undefined
-    const place = new Promise<(() => Promise<void>) | undefined>((resolve) => (use = resolve))
-    this.#track(this.#hold(job, place))
+    const free = this.#places.take([{ key: tenantId }])
+    let use: (work?: Work) => void = () => undefined
+    const place = new Promise<Work | undefined>((resolve) => (use = resolve))
+    this.#track(this.#hold(key, { place, free }))
     return { take: use, leave: () => use() }
   }
 
@@ -87,7 +83,12 @@ export class LocalJobs {
   stop(): { waiting: Job[]; ended: Promise<unknown> } {
     this.#isStopped = true
     const waiting = [...this.#waiting.values()].flatMap((jobs) => [...jobs.values()])
-    return { waiting, ended: Promise.all(this.#inProgress) }
+    return { waiting, ended: this.#end() }
+  }
+
+  /** A job that is claiming begins works before it ends. */
+  async #end(): Promise<void> {
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress)
   }
 
   #startNext(): void {
@@ -103,11 +104,11 @@ export class LocalJobs {
     this.#inProgress.add(tracked)
   }
 
-  async #hold(job: Job, place: Promise<(() => Promise<void>) | undefined>): Promise<void> {
+  async #hold(key: string, { place, free }: { place: Promise<Work | undefined>; free: () => void }): Promise<void> {
     const work = await place
     if (work) await this.#attempt(work)
-    this.#forgetReleased(job.key)
-    this.#countPlace(job, -1)
+    this.#forgetReleased(key)
+    free()
     this.#startNext()
   }
 
@@ -116,9 +117,9 @@ export class LocalJobs {
    * jobs: it does not walk all that waits.
    */
   #takeNext(): Job | undefined {
-    if (this.#freePlaces <= 0) return undefined
+    if (this.#places.free <= 0) return undefined
     for (const [workspace, jobs] of this.#waiting) {
-      const job = this.#hasPlace(workspace) ? this.#findNext(jobs) : undefined
+      const job = this.#places.countRoom(workspace) > 0 ? this.#findNext(jobs) : undefined
       if (!job) continue
       jobs.delete(job.key)
       // The next turn of this workspace comes after those of the others.
@@ -137,28 +138,11 @@ export class LocalJobs {
     return undefined
   }
 
-  get #freePlaces(): number {
-    return (this.#options.limits.all ?? Infinity) - this.#placesTaken
-  }
-
-  /** True if the workspace may have a further place, of which `kept` are for other jobs. */
-  #hasPlace(workspace: string, kept = 0): boolean {
-    return (this.#places.get(workspace) ?? 0) < (this.#freePlaces - kept) * SHARE
-  }
-
-  #countPlace(job: Job, change: 1 | -1): void {
-    const workspace = toWorkspace(job)
-    const count = (this.#places.get(workspace) ?? 0) + change
-    this.#placesTaken += change
-    if (count > 0) this.#places.set(workspace, count)
-    else this.#places.delete(workspace)
-  }
-
   async #execute(job: Job): Promise<void> {
-    const { key, payload } = job
+    const { tenantId, key } = job
+    const free = this.#places.take([{ key: tenantId }])
     let isReleased = false
     this.#working.add(key)
-    this.#countPlace(job, 1)
     const release = () => {
       if (isReleased) return
       isReleased = true
@@ -167,15 +151,40 @@ export class LocalJobs {
       this.#startNext()
     }
     const timer = setTimeout(release, HOLD_MAX_MS)
-    await this.#attempt(() => this.#options.task(payload, { release }))
+    const spread = (claim: (limit: number) => Promise<Work[]>) => {
+      free()
+      return this.#spread(tenantId, claim)
+    }
+    await this.#attempt(() => this.#options.task(job, { release, spread }))
     clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
-    this.#countPlace(job, -1)
+    free()
     this.#startNext()
   }
 
-  async #attempt(work: () => Promise<void>): Promise<void> {
+  /** Keeps all the places meanwhile that the claim may use. */
+  async #spread(tenantId: string, claim: (limit: number) => Promise<Work[]>): Promise<boolean> {
+    const shares = [{ key: tenantId }]
+    const places = Array.from({ length: this.#places.countRoom(tenantId) }, () => this.#places.take(shares))
+    const limit = places.length
+    try {
+      const works = await claim(limit)
+      for (const work of works) this.#track(this.#workIn(places.pop(), work))
+      return works.length === limit
+    } finally {
+      for (const free of places) free()
+      this.#startNext()
+    }
+  }
+
+  async #workIn(free: (() => void) | undefined, work: Work): Promise<void> {
+    await this.#attempt(work)
+    free?.()
+    this.#startNext()
+  }
+
+  async #attempt(work: Work): Promise<void> {
     try {
       await withinTime(JOB_MAX_MS, work())
     } catch (error) {
@@ -189,8 +198,4 @@ export class LocalJobs {
     if (count > 0) this.#released.set(key, count)
     else this.#released.delete(key)
   }
-}
-
-function toWorkspace({ key, payload }: Job): string {
-  return payload['tenantId'] ?? key
 }

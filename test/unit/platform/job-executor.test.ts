@@ -1,22 +1,22 @@
 import { expect } from 'chai'
 import type { Job } from '../../../src/platform/jobs/job-queue.ts'
-import { LocalJobs, type LocalLimits } from '../../../src/platform/jobs/local-jobs.ts'
+import { JobExecutor, type JobLimits } from '../../../src/platform/jobs/job-executor.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const toJob = (key: string): Job => ({ task: 'count', key, payload: { key } })
+const toJob = (key: string, tenantId = key): Job => ({ task: 'count', tenantId, key })
 
 /** Ends what a test has left: each job has a timer, which would keep the process. */
 const cleanups: (() => void)[] = []
 
 /** Jobs that end when the test says so. */
-function createJobs(limits: LocalLimits) {
+function createJobs({ all = 100, ...limits }: Partial<JobLimits> & { working: number }) {
   const started: { key: string; end: (error?: Error) => void; release: () => void }[] = []
-  const jobs = new LocalJobs({
-    limits,
+  const jobs = new JobExecutor({
+    limits: { ...limits, all },
     log: createLogger('silent'),
     name: 'count',
-    task: ({ key = '' }, { release = () => undefined } = {}) =>
+    task: ({ key }, { release = () => undefined } = {}) =>
       new Promise<void>((resolve, reject) => {
         started.push({ key, release, end: (error) => (error ? reject(error) : resolve()) })
       }),
@@ -30,7 +30,7 @@ function createJobs(limits: LocalLimits) {
   return { jobs, started, add, listKeys }
 }
 
-describe('LocalJobs', () => {
+describe('JobExecutor', () => {
   afterEach(() => {
     for (const cleanUp of cleanups.splice(0)) cleanUp()
   })
@@ -87,24 +87,23 @@ describe('LocalJobs', () => {
     const { jobs, started, listKeys } = createJobs({ working: 2, all: 100 })
     const add = (tenantId: string, count: number) => {
       for (let n = 0; n < count; n += 1) {
-        jobs.add({ task: 'count', key: `${tenantId}${n}`, payload: { key: tenantId, tenantId } })
+        jobs.add(toJob(`${tenantId}:${n}`, tenantId))
         for (const { release } of started) release()
       }
     }
-    const countOf = (tenantId: string) => listKeys().filter((key) => key === tenantId).length
+    const countKeys = (tenantId: string) => listKeys().filter((key) => key.startsWith(`${tenantId}:`)).length
     add('a', 100)
-    expect(countOf('a')).to.equal(20)
+    expect(countKeys('a')).to.equal(20)
     for (let n = 0; n < 7; n += 1) add(`b${n}`, 100)
     add('c', 1)
-    expect(countOf('c')).to.equal(1)
-    expect(jobs.reserve({ task: 'count', key: 'd', payload: { tenantId: 'd' } })).not.to.equal(undefined)
-    expect(jobs.reserve({ task: 'count', key: 'a', payload: { tenantId: 'a' } })).to.equal(undefined)
+    expect(countKeys('c')).to.equal(1)
+    expect(jobs.reserve(toJob('d'))).not.to.equal(undefined)
+    expect(jobs.reserve(toJob('a'))).to.equal(undefined)
   })
 
   it('lets workspaces take turns, and within one its keys', async () => {
     const { jobs, started, listKeys } = createJobs({ working: 1 })
-    for (const key of ['a1', 'a2', 'a3', 'b1', 'b2'])
-      jobs.add({ task: 'count', key, payload: { key, tenantId: key.slice(0, 1) } })
+    for (const key of ['a1', 'a2', 'a3', 'b1', 'b2']) jobs.add(toJob(key, key.slice(0, 1)))
     for (let count = 1; count < 5; count += 1) {
       started[count - 1]?.end()
       await waitUntil(() => started.length > count)
@@ -115,7 +114,7 @@ describe('LocalJobs', () => {
   it('does not walk the 50,000 jobs of a workspace that wait for a place, when another job is added', function () {
     this.timeout(5_000)
     const { jobs, started, listKeys } = createJobs({ working: 2, all: 100 })
-    const add = (key: string, tenantId: string) => jobs.add({ task: 'count', key, payload: { key, tenantId } })
+    const add = (key: string, tenantId: string) => jobs.add(toJob(key, tenantId))
     for (let n = 0; n < 50_000; n += 1) {
       add(`a${n}`, 'a')
       started[n]?.release()

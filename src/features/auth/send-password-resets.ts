@@ -1,0 +1,107 @@
+import { withinTime } from '../../platform/concurrency/deadline.ts'
+import { hashToken, newToken } from '../../platform/security/opaque-token.ts'
+import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+
+const RESET_MS = HOUR
+
+/** Everybody can request a reset for any address, so the number of valid tokens is limited. */
+const TOKENS_MAX = 5
+
+/** Emails at once. The others are sent by the next run. */
+const BATCH = 20
+const SEND_MAX_MS = 30 * SECOND
+/** Longer than an attempt takes, which is repeated if its process ends. It doubles with each attempt. */
+const DELAY_MS = MINUTE
+const DELAY_MAX_MS = HOUR
+/** With the delays between them, most of a day. */
+const ATTEMPTS_MAX = 25
+
+type Request = { email: string; page: string | null; dueAt: Date; attempts: number }
+
+/**
+ * Emails the password resets that were requested, again with growing delays while the mail server does not accept them.
+ * A process that ends between an email and its commit makes another send a second one; using either token invalidates
+ * both.
+ */
+export async function sendPasswordResets(system: SystemScope): Promise<void> {
+  const now = system.now()
+  const requests = await system.sql<Request>('claimPasswordResets')`
+    update password_reset_requests r set attempts = r.attempts + 1,
+      due_at = ${now}::timestamptz + least(${DELAY_MS} * 2 ^ r.attempts, ${DELAY_MAX_MS}) * interval '1 ms'
+    from (select email from password_reset_requests where due_at <= ${now} order by due_at limit ${BATCH}
+      for update skip locked) due
+    where r.email = due.email
+    returning r.email, r.page, r.due_at, r.attempts`
+  await Promise.all(requests.map((request) => attempt(system, request)))
+}
+
+async function attempt(system: SystemScope, request: Request): Promise<void> {
+  const { email, dueAt, attempts } = request
+  try {
+    await sendPasswordReset(system, request)
+  } catch (error) {
+    system.log.warn({ err: error, attempts }, 'a password reset could not be emailed')
+    if (attempts < ATTEMPTS_MAX) return
+  }
+  // One that was requested meanwhile is due at another time.
+  await system.sql('endPasswordReset')`delete from password_reset_requests where email = ${email} and due_at = ${dueAt}`
+}
+
+async function sendPasswordReset(system: SystemScope, { email, page }: Request): Promise<void> {
+  const user = await system
+    .db('users')
+    .where('email', email)
+    .first<{ id: string; name: string } | undefined>('id', 'name')
+  if (!user || (await countResetTokens(system, user.id)) >= TOKENS_MAX) return
+  const token = newToken()
+  const tokenHash = hashToken(token)
+  const now = system.now()
+  await system.db('password_resets').insert({
+    token_hash: tokenHash,
+    user_id: user.id,
+    created_at: now,
+    expires_at: addMs(now, RESET_MS),
+  })
+  const text = composeText(user.name, page === null ? toRequest(token) : toLink(token, page))
+  try {
+    const to = { name: user.name, address: email }
+    await withinTime(SEND_MAX_MS, system.mail.send({ to, subject: 'Reset your Parley password', text }))
+  } catch (error) {
+    // One that nobody received must not count.
+    await system.db('password_resets').where('token_hash', tokenHash).delete()
+    throw error
+  }
+}
+
+async function countResetTokens(system: SystemScope, userId: string): Promise<number> {
+  const row = await system
+    .db('password_resets')
+    .where('user_id', userId)
+    .where('expires_at', '>', system.now())
+    .count<{ count: number }[]>('* as count')
+    .first()
+  return row?.count ?? 0
+}
+
+function composeText(name: string, instruction: string): string {
+  return `Hello ${name},
+
+we received a request to reset the password of your Parley account. If you made it, ${instruction}
+
+This works once, within an hour. If you did not make the request, ignore this email: your password stays unchanged.
+`
+}
+
+function toLink(token: string, page: string): string {
+  const url = new URL(page)
+  url.searchParams.set('token', token)
+  return `open this page:\n\n${url.href}`
+}
+
+function toRequest(token: string): string {
+  return `send this request with your new password:
+
+POST /api/auth/reset-password
+{"token": "${token}", "newPassword": "..."}`
+}
