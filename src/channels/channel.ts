@@ -186,14 +186,6 @@ export type ProviderError = {
   hint?: string | null
 }
 
-/** Approved template with the parameters of one message. `components` have the shape of the provider. */
-export type TemplateContent = {
-  id: string
-  name: string
-  language: string
-  components: Record<string, unknown>[]
-}
-
 export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }

@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import { sandboxChannel } from './sandbox/sandbox-channel.ts'
+import { sandboxChannel } from './sandbox-channel.ts'
 import { whatsappChannel, type WhatsappOptions } from './whatsapp/whatsapp-channel.ts'
 
 /**

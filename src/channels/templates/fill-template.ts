@@ -1,5 +1,4 @@
 import { isUuid } from '../../platform/ids.ts'
-import type { TemplateContent } from '../channel.ts'
 import {
   buttonKey,
   findParameterFormat,
@@ -41,6 +40,14 @@ export type SendableTemplate = Omit<StoredTemplate, 'components'> & {
   buttons: string[]
   /** Titles of the quick replies. */
   replies: { id: string; title: string }[]
+}
+
+/** Approved template with the parameters of one message. `components` have the shape of the provider. */
+type TemplateContent = {
+  id: string
+  name: string
+  language: string
+  components: Record<string, unknown>[]
 }
 
 export type FilledTemplate = {

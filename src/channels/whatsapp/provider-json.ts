@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { assertBoundedText } from '../../platform/bounded-json.ts'
+import { assertBoundedText, type TextCounts } from '../../platform/bounded-json.ts'
 
 /** Optional text. Malformed values count as missing, since the provider adds fields and kinds at any time. */
 export const text = z.string().max(512).optional().catch(undefined)
@@ -21,11 +21,11 @@ export function parseValid<Schema extends z.ZodType>(schema: Schema, values: unk
 
 /**
  * Parses JSON without NUL characters, lone surrogates and values nested too deeply, which Postgres cannot store. Texts
- * with many values are refused before they are parsed.
+ * with many values are refused before they are parsed; those of one call share their `counts`.
  * @throws SyntaxError; InvalidError `input_too_complex`
  */
-export function parseProviderJson(body: Buffer): unknown {
-  assertBoundedText(body)
+export function parseProviderJson(body: Buffer, counts?: TextCounts): unknown {
+  assertBoundedText(body, counts)
   return makeStorable(JSON.parse(body.toString('utf8')))
 }
 
@@ -34,28 +34,32 @@ const DEPTH_MAX = 32
 
 /** Replaces what cannot be stored. Iterative, so that no input exhausts the stack. */
 function makeStorable(root: unknown): unknown {
-  const pending = [{ value: root, depth: 0 }]
+  const pending: { value: object; depth: number }[] = []
+  const toStored = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') return toStorableText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth === DEPTH_MAX) return null
+    pending.push({ value, depth })
+    return value
+  }
+  const stored = toStored(root, 0)
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { value, depth } = next
-    if (typeof value !== 'object' || value === null) continue
+    if (Array.isArray(value)) {
+      for (const [index, child] of value.entries()) value[index] = toStored(child, depth + 1)
+      continue
+    }
     for (const [key, child] of Object.entries(value)) {
-      const storedKey = toStorableText(key)
-      const stored =
-        typeof child === 'string' ? toStorableText(child) : depth + 1 < DEPTH_MAX ? child : toShallow(child)
+      const [storedKey, storedChild] = [toStorableText(key), toStored(child, depth + 1)]
+      if (storedKey === key && storedChild === child) continue
       if (storedKey !== key) Reflect.deleteProperty(value, key)
-      if (storedKey !== key || stored !== child) {
-        Object.defineProperty(value, storedKey, { value: stored, enumerable: true, configurable: true, writable: true })
-      }
-      pending.push({ value: stored, depth: depth + 1 })
+      const described = { value: storedChild, enumerable: true, configurable: true, writable: true }
+      Object.defineProperty(value, storedKey, described)
     }
   }
-  return typeof root === 'string' ? toStorableText(root) : root
+  return stored
 }
 
 function toStorableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed()
-}
-
-function toShallow(value: unknown): unknown {
-  return typeof value === 'object' ? null : value
 }

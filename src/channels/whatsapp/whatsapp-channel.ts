@@ -7,7 +7,7 @@ import { verifyHandshake } from './webhook/verify-handshake.ts'
 import { whatsappTemplates } from './message-templates.ts'
 import { downloadFile } from './download-file.ts'
 import { selectAgent } from './post-message.ts'
-import { sendMessage, stopAtBaseUrl } from './send-message.ts'
+import { sendMessage, stopAtBaseUrl } from './sending/send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
 import { verifySignature } from './webhook/verify-signature.ts'
 

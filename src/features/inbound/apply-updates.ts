@@ -1,5 +1,5 @@
 import type { Inbound, PreferenceUpdate } from '../../channels/channel.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { applyChannelUpdates } from '../channels/apply-channel-updates.ts'
 import { applyPreferences } from '../consent/apply-preferences.ts'
 import { keepWebhooks, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
@@ -8,7 +8,7 @@ import { changeNumbers } from './change-numbers.ts'
 import { carryBetweenContacts, resolveSenders, senderKey } from './resolve-senders.ts'
 import { storeEchoes } from './store-echoes.ts'
 
-type Updates = Pick<Inbound, 'echoes' | 'numberChanges' | 'preferences' | 'channelUpdates' | 'templateUpdates'>
+export type Updates = Pick<Inbound, 'echoes' | 'numberChanges' | 'preferences' | 'channelUpdates' | 'templateUpdates'>
 
 type NewUpdates = {
   channelId: string
@@ -16,11 +16,6 @@ type NewUpdates = {
   /** Webhook calls without messages and statuses, which are kept. */
   webhooks?: RawWebhook[]
   lockTimeoutMs?: number
-}
-
-/** Returns true if a webhook call has parts other than messages and statuses. */
-export function hasUpdates({ echoes, numberChanges, preferences, channelUpdates, templateUpdates }: Updates): boolean {
-  return [echoes, numberChanges, preferences, channelUpdates, templateUpdates].some(({ length }) => length > 0)
 }
 
 /** Applies, in one transaction, the parts of webhook calls that are neither messages nor statuses. */
@@ -67,7 +62,7 @@ async function storePreferences(tx: Scope, channelId: string, preferences: Prefe
   const people = await resolveSenders(
     tx,
     channelId,
-    preferences.map(({ from }) => from),
+    preferences.map(({ from }) => ({ sender: from, providerMessageId: null })),
   )
   await applyPreferences(
     tx,

@@ -2,7 +2,7 @@ import type { NumberChange } from '../../channels/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { removeIdentities, saveIdentities } from '../contacts/identities.ts'
@@ -20,7 +20,7 @@ export async function changeNumbers(tx: Scope, channelId: string, changes: Numbe
  * number, which the provider may give to somebody else. A contact that was created after the change is somebody else.
  */
 async function changeNumber(tx: Scope, channelId: string, { from, to, at }: NumberChange): Promise<void> {
-  const { contacts } = await findContacts(tx, channelId, [from, to])
+  const { contacts } = await findContacts(tx, channelId, { senders: [from, to] })
   const contactId = contacts.get(senderKey(from))
   const otherId = contacts.get(senderKey(to))
   if (contactId === undefined || contactId === otherId) return

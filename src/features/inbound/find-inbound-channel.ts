@@ -1,7 +1,8 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { MINUTE } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { forgetChannel, type LoadedChannel, loadCachedChannel } from '../channels/load-channel.ts'
 
 export type InboundChannel = { scope: Scope; channel: LoadedChannel }

@@ -1,8 +1,17 @@
-import { LimitExceededError, NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
+import { isContention, isOutage } from '../../platform/database/database.ts'
+import {
+  InvalidError,
+  LimitExceededError,
+  NotFoundError,
+  TooLargeError,
+  UnauthorizedError,
+  UnavailableError,
+} from '../../platform/errors.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
+import { describeFailure } from '../dead-letters/describe-failure.ts'
+import { keepFailedWebhook, type RawWebhook, toOutcome, toWebhookId } from '../provider-webhooks/keep-webhooks.ts'
 import { type InboundChannel, reloadInboundChannel } from './find-inbound-channel.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'
-import { keepAndProcess } from './process-webhook.ts'
 
 type WebhookCall = {
   kind: string
@@ -16,6 +25,9 @@ type WebhookCall = {
 type WebhookLimits = Pick<RateLimits, 'chargeWebhook' | 'mayKeepWebhook'>
 
 type WebhookResponse = { status: number; body: string; type: string }
+
+const NO_BODY = Buffer.alloc(0)
+const LOCKED_RETRY_SECONDS = 5
 
 /** Returns true if a channel of this kind receives webhooks under this ID. */
 export async function isWebhookChannel(
@@ -61,6 +73,43 @@ export async function handleWebhook(
     throw error
   }
   return { status: 200, body: '{}', type: 'application/json' }
+}
+
+/**
+ * Keeps a genuine webhook body and stores its parts. A call of which a part cannot be stored is kept and retried in the
+ * background, and the provider gets 200. If a lock was not available, or in an outage, it is not kept: the provider repeats
+ * it, before it sends what the same person wrote next.
+ * Without `isBodyKept` it is stored without its body, unless it has to be retried.
+ * @throws InvalidError when the body is not JSON; TooLargeError; UnavailableError, or an outage of the database
+ */
+async function keepAndProcess(
+  batcher: InboundBatcher,
+  target: InboundChannel,
+  { body, isBodyKept }: { body: Buffer; isBodyKept: boolean },
+): Promise<void> {
+  const { scope, channel } = target
+  const webhook: RawWebhook = { id: toWebhookId(channel.id, body), body: isBodyKept ? body : NO_BODY, outcome: null }
+  try {
+    const inbound = channel.adapter.parse(body)
+    webhook.outcome = toOutcome(inbound)
+    await batcher.store(target, { inbound, webhook })
+  } catch (error) {
+    if (isOutage(error)) throw error
+    if (isContention(error)) throw lockedError(error)
+    const isInvalid = (error instanceof InvalidError || error instanceof TooLargeError) && webhook.outcome === null
+    await keepFailedWebhook(scope, channel.id, {
+      webhook: isInvalid ? webhook : { ...webhook, body },
+      status: isInvalid ? 'rejected' : 'pending',
+      error: describeFailure(error),
+    })
+    if (isInvalid) throw error
+    scope.log.error({ err: error, channelId: channel.id, webhookId: webhook.id }, 'a webhook could not be processed')
+  }
+}
+
+function lockedError(cause: unknown): UnavailableError {
+  const message = 'Another transaction on this conversation takes too long. Deliver the call again'
+  return new UnavailableError(message, LOCKED_RETRY_SECONDS, { cause })
 }
 
 async function chargeChannel(limits: WebhookLimits, channelId: string, bytes: number): Promise<void> {

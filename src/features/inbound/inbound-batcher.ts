@@ -1,25 +1,15 @@
-import type { Inbound, InboundMessage, StatusUpdate } from '../../channels/channel.ts'
+import type { Inbound } from '../../channels/channel.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
-import { isOutage } from '../../platform/database/database.ts'
-import { UnavailableError } from '../../platform/errors.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
-import { applyStatuses } from '../outbound/statuses/apply-statuses.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
-import { applyUpdates } from './apply-updates.ts'
 import { findInboundChannel, type InboundChannel } from './find-inbound-channel.ts'
-import { receiveMessages } from './receive-messages.ts'
-import { senderKey } from './resolve-senders.ts'
-import { storeUnlocked } from './store-unlocked.ts'
+import { PART_KINDS, type Parts, storeCall, storeParts } from './store-parts.ts'
 
-/** Parts of one webhook call, and the call itself if it is to be kept with them. */
-export type Parts<Item> = { items: Item[]; webhook: RawWebhook | undefined }
-
-/** Batches the concurrent webhook calls of a channel: those that wait are stored in one transaction. */
+/** Stores webhook calls. The concurrent ones of a channel are batched: those that wait are stored in one transaction. */
 export type InboundBatcher = {
   findChannel(channelId: string): Promise<InboundChannel>
-  receiveMessages(channel: InboundChannel, messages: Parts<InboundMessage>): Promise<void>
-  applyStatuses(channel: InboundChannel, statuses: Parts<StatusUpdate>): Promise<void>
-  applyUpdates(channel: InboundChannel, calls: Parts<Inbound>): Promise<void>
+  /** @throws the error of an outage, or else that of the first part that cannot be stored; UnavailableError */
+  store(channel: InboundChannel, call: { inbound: Inbound; webhook: RawWebhook }): Promise<void>
 }
 
 const BATCH_MAX = 50
@@ -29,68 +19,22 @@ const BODY_BYTES_PER_ITEM = 64 * 1024
 
 /** Creates the batcher of a process. Only calls that the same process handles share a batch. */
 export function createInboundBatcher(system: SystemScope): InboundBatcher {
-  const messages = batchByChannel<InboundMessage>({
-    toKey: ({ from }) => senderKey(from),
-    store: (scope, { items, ...batch }) => receiveMessages(scope, { messages: items, ...batch }),
-  })
-  const statuses = batchByChannel<StatusUpdate>({
-    toKey: ({ providerMessageId }) => providerMessageId,
-    store: (scope, { items, ...batch }) => applyStatuses(scope, { statuses: items, ...batch }),
-  })
-  const updates = batchByChannel<Inbound>({
-    toKey: () => 'updates',
-    store: (scope, { items, ...batch }) => applyUpdates(scope, { calls: items, ...batch }),
-  })
+  const batchers = new Map(
+    PART_KINDS.map((kind) => {
+      const batcher = new Batcher<Parts & { target: InboundChannel }, unknown>({
+        batchMax: BATCH_MAX,
+        waitingMax: WAITING_MAX,
+        measure: ({ items, webhook }) => Math.max(items.length, (webhook?.body.length ?? 0) / BODY_BYTES_PER_ITEM),
+        work: async (_key, calls) => (calls[0] ? storeParts(calls[0].target, kind, calls) : []),
+      })
+      return [kind, batcher]
+    }),
+  )
   return {
     findChannel: (channelId) => findInboundChannel(system, channelId),
-    receiveMessages: messages,
-    applyStatuses: statuses,
-    applyUpdates: updates,
-  }
-}
-
-type Batch<Item> = { channelId: string; items: Item[]; webhooks: RawWebhook[]; lockTimeoutMs?: number }
-
-type BatchOptions<Item> = {
-  toKey: (item: Item) => string
-  store: (scope: Scope, batch: Batch<Item>) => Promise<unknown>
-}
-
-function batchByChannel<Item>({
-  toKey,
-  store,
-}: BatchOptions<Item>): (channel: InboundChannel, parts: Parts<Item>) => Promise<void> {
-  const batcher = new Batcher<{ from: InboundChannel } & Parts<Item>, { isLocked: boolean }>({
-    batchMax: BATCH_MAX,
-    waitingMax: WAITING_MAX,
-    measure: ({ items, webhook }) => Math.max(items.length, (webhook?.body.length ?? 0) / BODY_BYTES_PER_ITEM),
-    isItemError: (error) => !isOutage(error),
-    async work(_, calls) {
-      const [first] = calls
-      if (!first) return []
-      const { scope, channel } = first.from
-      const webhooks = new Map(calls.map(({ items, webhook }) => [items[0], webhook]))
-      const locked = await storeUnlocked(
-        calls.flatMap((call) => call.items),
-        {
-          toKey,
-          store: (items, lockTimeoutMs) =>
-            store(scope, {
-              channelId: channel.id,
-              items,
-              webhooks: items.flatMap((item) => webhooks.get(item) ?? []),
-              ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
-            }),
-        },
-      )
-      return calls.map(({ items }) => ({ isLocked: items.some((item) => locked.has(item)) }))
-    },
-  })
-  return async (from, parts) => {
-    if (parts.items.length === 0) return
-    const { isLocked } = await batcher.do(`${from.scope.tenantId} ${from.channel.id}`, { from, ...parts })
-    if (isLocked) {
-      throw new UnavailableError('Another transaction on this conversation takes too long. Deliver the call again', 5)
-    }
+    store: (target, { inbound, webhook }) =>
+      storeCall(inbound, webhook, async (kind, parts) =>
+        batchers.get(kind)?.do(`${target.scope.tenantId} ${target.channel.id}`, { target, ...parts }),
+      ),
   }
 }

@@ -1,6 +1,8 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { Scope } from '../../scope.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { isDeletedSql } from '../automation/deleted-message-ids.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import type { EnsuredConversation } from '../conversations/ensure-conversations.ts'
@@ -14,9 +16,9 @@ export type NewInboundMessage = {
 }
 
 /**
- * Inserts messages and returns those that were not stored before. The unique key on the provider's id decides, so two
- * concurrent deliveries leave one message; its provider id and the message are inserted by one statement, together with
- * the webhook calls that they arrived in.
+ * Inserts messages and returns those that have never been stored; one that was stored and deleted stays deleted. The unique
+ * key on the provider's id decides, so two concurrent deliveries leave one message; its provider id and the message are
+ * inserted by one statement, together with the webhook calls that they arrived in.
  */
 export async function insertInbound(
   tx: Scope,
@@ -44,6 +46,7 @@ export async function insertInbound(
        insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
        select ${tx.tenantId}::uuid, ${channelId}::uuid, provider_message_id, id, ${now}::timestamptz
        from unnest(${ids}::uuid[], ${providerIds}::text[]) as x (id, provider_message_id)
+       where not ${isDeletedSql(tx, channelId, sqlFragment`x.provider_message_id`)}
        on conflict do nothing returning message_id),
      ${keepWebhooksSql(tx, channelId, webhooks)}
      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,

@@ -1,6 +1,7 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import type { ItemContent } from '../../engine/mailbox/item.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { attributeReplies, type Reply } from '../broadcast-recipients/attribute-replies.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
@@ -26,8 +27,8 @@ type NewMessages = {
 
 /**
  * Stores inbound messages in one transaction: contacts, conversations, messages, mailbox items and the job that processes
- * them. A message that was stored before changes nothing, so a provider may deliver it any number of times. Returns one
- * entry per message, in order.
+ * them. A message that was stored before changes nothing, so a provider may deliver it any number of times, also after its
+ * contact was deleted. Returns one entry per message, in order, apart from deleted ones.
  */
 export async function receiveMessages(
   scope: Scope,
@@ -40,12 +41,14 @@ export async function receiveMessages(
       const senders = await resolveSenders(
         tx,
         channelId,
-        messages.map(({ from }) => from),
+        messages.map(({ from, providerMessageId }) => ({ sender: from, providerMessageId })),
       )
       const contactIds = [...senders.values()].map(({ contactId }) => contactId)
       const conversations = await ensureConversations(tx, channelId, contactIds)
       const newestIds = new Map<string, string>()
-      const candidates = messages.map((message) => prepare(message, { channelId, senders, conversations, newestIds }))
+      const candidates = messages.flatMap((message) =>
+        prepare(message, { channelId, senders, conversations, newestIds }),
+      )
       const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
       if (inserted.length > 0) {
         const found = findConsentKeywords(keywordSettings, inserted)
@@ -61,7 +64,7 @@ export async function receiveMessages(
         await carryBetweenContacts(tx, channelId, senders.values())
         await deliverReplies(tx, replies, keywords)
         await tx.record(...toEvents(inserted, senders))
-        await tx.enqueue(advanceJob(tx.tenantId))
+        tx.enqueue(advanceJob(tx.tenantId))
       }
       return toReceived(tx, { channelId, candidates, inserted })
     },
@@ -79,11 +82,16 @@ type Batch = {
 
 /**
  * Gives a message its id and its conversation. The ids of its mailbox items are derived from the conversation's newest
- * message, under the lock of the conversation, so that processes with different clocks keep the order.
+ * message, under the lock of the conversation, so that processes with different clocks keep the order. A message that was
+ * deleted and has no sender is left out.
  */
-function prepare(message: InboundMessage, { channelId, senders, conversations, newestIds }: Batch): NewInboundMessage {
+function prepare(
+  message: InboundMessage,
+  { channelId, senders, conversations, newestIds }: Batch,
+): NewInboundMessage | [] {
   const sender = senders.get(senderKey(message.from))
-  const conversation = sender && conversations.get(sender.contactId)
+  if (!sender) return []
+  const conversation = conversations.get(sender.contactId)
   if (!conversation) throw new Error(`a sender of channel ${channelId} has no conversation`)
   const { conversationId, lastMessageId } = conversation
   const createdId = nextMessageId(newestIds.get(conversationId) ?? lastMessageId)

@@ -1,8 +1,11 @@
 import type { Sender } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { groupBy } from '../../platform/group-by.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { isDeletedSql } from '../automation/deleted-message-ids.ts'
 import { lockContactsSql, sortForLocking } from '../automation/lock-order.ts'
 import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
@@ -16,7 +19,11 @@ type Lookup = {
   identities: Set<string>
   /** Further contacts with an ID or the phone number of the sender, by `senderKey`. */
   others: Map<string, string[]>
+  /** Messages that have been deleted, by their IDs at the provider. */
+  deletedIds: Set<string>
 }
+/** A sender, and the message that names it; null if another part of a webhook call does. */
+type Arrival = { sender: Sender; providerMessageId: string | null }
 export type ResolvedSender = {
   contactId: string
   isNew: boolean
@@ -39,25 +46,28 @@ function identityKey({ kind, value }: { kind: string; value: string }): string {
 /**
  * Finds or creates the contacts of a channel's senders, by `senderKey`. A sender is found by the channel's own ids
  * first, then by any spelling of its phone number. Two concurrent transactions with the same unknown sender create one
- * contact.
+ * contact. One whose messages have all been deleted, with its contact for example, is left out.
  */
 export async function resolveSenders(
   tx: Scope,
   channelId: string,
-  senders: Sender[],
+  arrivals: Arrival[],
 ): Promise<Map<string, ResolvedSender>> {
-  const distinct = [...new Map(senders.map((sender) => [`${sender.phone} ${sender.userId}`, sender])).values()]
+  const names = {
+    senders: arrivals.map(({ sender }) => sender),
+    providerMessageIds: arrivals.flatMap(({ providerMessageId }) => providerMessageId ?? []),
+  }
+  const { contacts: known, identities, others, deletedIds } = await findContacts(tx, channelId, names)
+  const expected = arrivals.filter(({ providerMessageId }) => !deletedIds.has(providerMessageId ?? ''))
+  const distinct = [...new Map(expected.map(({ sender }) => [`${sender.phone} ${sender.userId}`, sender])).values()]
   const people = groupByPerson(distinct)
-  const { contacts, identities, others } = await findContacts(tx, channelId, distinct)
+  const expectedKeys = new Set(distinct.map(senderKey))
+  const contacts = new Map([...known].filter(([key]) => expectedKeys.has(key)))
   const unknownPeople = people.filter((person) => findContactId(person, contacts) === undefined)
   if (unknownPeople.length > 0) {
     await lockPeople(tx, channelId, unknownPeople)
     // Another transaction may have created them while this one waited for the locks.
-    const found = await findContacts(
-      tx,
-      channelId,
-      unknownPeople.flatMap((person) => person.senders),
-    )
+    const found = await findContacts(tx, channelId, { senders: unknownPeople.flatMap((person) => person.senders) })
     for (const [key, contactId] of found.contacts) contacts.set(key, contactId)
     for (const [key, otherIds] of found.others) others.set(key, otherIds)
   }
@@ -123,14 +133,25 @@ export function toIdentities({ phone, userId }: Sender): Identity[] {
   ]
 }
 
-export async function findContacts(tx: Scope, channelId: string, senders: Sender[]): Promise<Lookup> {
+type Names = { senders: Sender[]; providerMessageIds?: string[] }
+
+/** Finds contacts of senders and, in the same statement, which messages have been deleted. */
+export async function findContacts(
+  tx: Scope,
+  channelId: string,
+  { senders, providerMessageIds = [] }: Names,
+): Promise<Lookup> {
   const values = senders.flatMap(toIdentities).map(({ value }) => value)
   const phoneKeys = senders.flatMap(({ phone }) => (phone === null ? [] : [toPhoneKey(phone)]))
-  const rows = await tx.sql<{ kind: string | null; value: string; contactId: string }>('findSenders')`
+  const found = await tx.sql<{ kind: string | null; value: string; contactId: string | null }>('findSenders')`
     select kind, value, contact_id from contact_identities
      where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and kind in ('phone', 'bsuid') and value = any(${values})
      union all
-     select null, phone_key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})`
+     select null, phone_key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})
+     union all
+     select 'deleted', x.id, null from unnest(${providerMessageIds}::text[]) as x (id)
+     where ${isDeletedSql(tx, channelId, sqlFragment`x.id`)}`
+  const rows = found.flatMap(({ contactId, ...row }) => (contactId === null ? [] : [{ ...row, contactId }]))
   // Identities of the channel take precedence over the phone numbers of contacts.
   const byValue = new Map(rows.toReversed().map(({ value, contactId }) => [value, contactId]))
   const contacts = new Map(
@@ -141,22 +162,18 @@ export async function findContacts(tx: Scope, channelId: string, senders: Sender
       return contactId ? [[senderKey(sender), contactId]] : []
     }),
   )
-  const idsByValue = new Map<string, string[]>()
-  for (const { value, contactId } of rows) {
-    const ids = idsByValue.get(value) ?? []
-    ids.push(contactId)
-    idsByValue.set(value, ids)
-  }
+  const rowsByValue = groupBy(rows, ({ value }) => value)
   const others = new Map(
     senders.map((sender) => {
       const values = new Set([...toIdentities(sender).map(({ value }) => value), ...toNames(sender)])
-      const ids = [...values].flatMap((value) => idsByValue.get(value) ?? [])
-      return [senderKey(sender), [...new Set(ids)]]
+      const found = [...values].flatMap((value) => rowsByValue.get(value) ?? [])
+      return [senderKey(sender), [...new Set(found.map(({ contactId }) => contactId))]]
     }),
   )
   return {
     contacts,
     others,
+    deletedIds: new Set(found.flatMap(({ contactId, value }) => (contactId === null ? [value] : []))),
     identities: new Set(rows.flatMap(({ kind, value }) => (kind ? [identityKey({ kind, value })] : []))),
   }
 }
@@ -176,7 +193,7 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
     const phone = person.senders.find((sender) => sender.phone !== null)?.phone ?? null
     const username = person.senders.find((sender) => sender.username !== null)?.username ?? null
     const profileName = person.senders.find((sender) => sender.profileName?.trim())?.profileName?.trim()
-    const name = (profileName || username || phone || 'Unknown').slice(0, 200)
+    const name = (profileName || username || phone || 'Unknown').slice(0, 200).toWellFormed()
     return {
       person,
       id: newId(),
@@ -207,7 +224,7 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
   )
 }
 
-type KnownSenders = Omit<Lookup, 'others'> & { senders: Sender[] }
+type KnownSenders = Pick<Lookup, 'contacts' | 'identities'> & { senders: Sender[] }
 
 async function saveNewIdentities(
   tx: Scope,

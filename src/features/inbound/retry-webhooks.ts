@@ -1,13 +1,17 @@
-import { isOutage } from '../../platform/database/database.ts'
+import type { Inbound } from '../../channels/channel.ts'
+import { isTransient } from '../../platform/database/database.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { ConflictError, InvalidError, NotFoundError } from '../../platform/errors.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import { addMs } from '../../platform/time.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 import { describeFailure } from '../dead-letters/describe-failure.ts'
-import { retryAt, toOutcome } from '../provider-webhooks/keep-webhooks.ts'
+import { retryAt, toOutcome, TRANSIENT_DELAY_MS } from '../provider-webhooks/keep-webhooks.ts'
 import { loadWebhook, toProviderWebhook } from '../provider-webhooks/queries.ts'
 import type { ProviderWebhook, ProviderWebhookRef } from '../provider-webhooks/schema.ts'
-import { storeParts } from './process-webhook.ts'
+import type { InboundChannel } from './find-inbound-channel.ts'
+import { storeCall, storeParts } from './store-parts.ts'
 
 const BATCH = 20
 
@@ -61,13 +65,17 @@ async function processKept(scope: Scope, ref: ProviderWebhookRef) {
     throw new ConflictError('webhook_body_not_kept', message)
   }
   const channel = await loadChannel(scope, ref.channelId)
-  const changes = await storeParts({ scope, channel }, row.body).then(
+  const changes = await storeAgain({ scope, channel }, row.body).then(
     (inbound) => ({ status: 'processed' as const, outcome: toOutcome(inbound), error: null, dueAt: null }),
     (error: unknown) => {
-      if (isOutage(error)) throw error
       scope.log.warn({ err: error, channelId: channel.id, webhookId: row.id }, 'a webhook could not be processed again')
+      const failure = { error: describeFailure(error) }
+      if (isTransient(error)) {
+        const dueAt = row.dueAt ?? addMs(scope.now(), TRANSIENT_DELAY_MS)
+        return { ...failure, status: 'pending' as const, dueAt }
+      }
       const status = error instanceof InvalidError ? ('rejected' as const) : toFailedStatus(row.status)
-      return { status, error: describeFailure(error) }
+      return { ...failure, status }
     },
   )
   const bindings = { ...row, ...changes }
@@ -81,6 +89,12 @@ async function processKept(scope: Scope, ref: ProviderWebhookRef) {
       due_at: bindings.dueAt,
     })
   return bindings
+}
+
+async function storeAgain(target: InboundChannel, body: Buffer): Promise<Inbound> {
+  const inbound = target.channel.adapter.parse(body)
+  await storeCall(inbound, undefined, async (kind, parts) => (await storeParts(target, kind, [parts]))[0])
+  return inbound
 }
 
 /** A failed attempt leaves a call that is retried in the background to its next attempt. */

@@ -1,6 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { automationOnSql } from '../conversations/automation.ts'
 import { toLastMessage } from '../conversations/last-message.ts'

@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'

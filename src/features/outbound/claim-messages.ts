@@ -1,8 +1,9 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { SendObstacle } from '../../channels/send-obstacle.ts'
+import { maySendSql } from '../channels/load-channel.ts'
 import { SEND_OBSTACLE_SQL } from '../consent/send-permission.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
@@ -20,6 +21,9 @@ export type ClaimedMessage = OutboundMessage &
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
     obstacle: SendObstacle | null
   }
+
+/** Messages whose claim is committed, and the end of the claim. The signal ends uploads, but no send. */
+export type Delivery = { claimed: ClaimedMessage[]; claimedUntil: Date; signal?: AbortSignal | undefined }
 
 type Row = MessageRef & {
   attempt: number
@@ -39,11 +43,11 @@ type Row = MessageRef & {
 export type ClaimRequest = { channelId: string; limit: number; messageIds?: string[] }
 
 /**
- * Claims due messages of a channel that is connected, at most the oldest of each conversation. The next one is claimed
- * after that one is settled, so a customer receives messages in order. Messages that another process claims or postpones first, while this
- * one waits for a lock, are skipped: only a queued message is unclaimed, and the time is compared again. The statement
- * forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a join), because the table
- * alternates between full and empty and the planner's statistics are always outdated.
+ * Claims due messages of a channel that is connected and not paused, at most the oldest of each conversation. The next
+ * one is claimed after that one is settled, so a customer receives messages in order. Messages that another process claims
+ * or postpones first, while this one waits for a lock, are skipped: only a queued message is unclaimed, and the time is
+ * compared again. The statement forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a
+ * join), because the table alternates between full and empty and the planner's statistics are always outdated.
  */
 export async function claimMessages(
   tx: Scope,
@@ -57,7 +61,7 @@ export async function claimMessages(
        where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.leased_at is null and o.not_before <= ${now}
          and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0) ${isRequested}
-         and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ch.status <> 'disconnected')
+         and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ${maySendSql(now)})
        order by o.priority, o.message_id limit ${limit}),
      locked as (
        select m.id, due.conversation_id from due join messages m on m.tenant_id = ${tx.tenantId} and m.id = due.message_id

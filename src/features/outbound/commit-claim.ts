@@ -2,9 +2,9 @@ import { retry } from '../../platform/concurrency/retry.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { UnavailableError } from '../../platform/errors.ts'
-import type { TransactionOptions } from '../../platform/scope-dependencies.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { TransactionOptions } from '../../scope/dependencies.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
 import { type ClaimedMessage, claimMessages, type ClaimRequest } from './claim-messages.ts'
 
 /** Well before the claim expires, after which the messages fail. */

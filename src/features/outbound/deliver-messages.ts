@@ -2,15 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SendResult } from '../../channels/channel.ts'
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
+import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import type { JobControl } from '../../platform/jobs/job-queue.ts'
+import type { Job, JobControl } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
-import { CLAIM_MS, claimMessages, type ClaimedMessage } from './claim-messages.ts'
+import { CLAIM_MS, claimMessages, type ClaimedMessage, type Delivery } from './claim-messages.ts'
 import { claimInTransaction, commitClaim } from './commit-claim.ts'
-import { settleMessages } from './settle-messages.ts'
+import { settleMessages, type DeliveryOutcome } from './settle-messages.ts'
 import { attachEarlyStatuses } from './statuses/attach-early-statuses.ts'
 import { FileUploads } from './upload-files.ts'
 
@@ -23,8 +25,6 @@ const SETTLE_ATTEMPTS_MAX = 30
 /** Longer than most sends take, so that a batch is normally settled as a whole. */
 const SETTLE_EVERY_MS = SECOND / 2
 
-export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
-
 /**
  * Sends a channel's messages: claims, sends and settles batches until nothing is due. The place of the job is released
  * when the messages are claimed and wait for the provider. The claim is committed before the
@@ -33,10 +33,9 @@ export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
  */
 export async function deliverMessages(
   system: SystemScope,
-  payload: Record<string, string>,
+  { tenantId, key: channelId }: Pick<Job, 'tenantId' | 'key'>,
   control: JobControl = {},
 ): Promise<void> {
-  const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   let channel = await findConnected(scope, channelId)
   while (channel && (await deliverBatch(scope, channel, control))) {
@@ -88,9 +87,6 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
   return deliverClaimed(scope, channel, { claimed, claimedUntil, signal })
 }
 
-/** Messages whose claim is committed, and the end of the claim. The signal ends uploads, but no send. */
-export type Delivery = { claimed: ClaimedMessage[]; claimedUntil: Date; signal?: AbortSignal | undefined }
-
 /** Sends claimed messages and settles them. Returns true if more messages may be due. */
 export async function deliverClaimed(scope: Scope, channel: LoadedChannel, delivery: Delivery): Promise<boolean> {
   const outcomes = await sendAndSettle(scope, channel, delivery)
@@ -113,48 +109,40 @@ async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boo
   return row?.hasMore ?? true
 }
 
-/** Stores the outcomes, then applies the statuses that arrived before them. */
+/**
+ * Stores the outcomes, then applies the statuses that arrived before them. They exist only in this process, so while the
+ * database cannot be reached, or a lock is not available, they are kept until the claim expires. A repetition after a commit
+ * that was not confirmed changes nothing. If the database refuses one of them, only the delivery of its message is unknown.
+ */
 async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], until: Date): Promise<void> {
-  const settled = await settleOrSplit(scope, channel, outcomes, until)
-  const providerMessageIds = settled.flatMap(({ result }) =>
-    result.kind === 'accepted' ? [result.providerMessageId] : [],
+  const refused = new Set<DeliveryOutcome>()
+  let rest = outcomes
+  const settleRest = async () => {
+    const failures = await splitOnFailure(rest, {
+      toKey: ({ message }) => message.messageId,
+      run: (part, options) =>
+        scope.transaction((tx) => settleMessages(tx, channel, part), { size: part.length, ...options }),
+    })
+    for (const [outcome, error] of failures) {
+      if (isTransient(error)) continue
+      refused.add(outcome)
+      const { messageId } = outcome.message
+      scope.log.error({ err: error, messageId }, 'the outcome of a send could not be stored')
+    }
+    rest = [...failures.keys()].filter((outcome) => !refused.has(outcome))
+    if (rest[0]) throw failures.get(rest[0])
+  }
+  await retry(settleRest, {
+    isRetryable: isTransient,
+    mayContinue: () => scope.now() < until,
+    attemptsMax: SETTLE_ATTEMPTS_MAX,
+    delayMs: SECOND / 4,
+    delayMaxMs: 5 * SECOND,
+  })
+  const providerMessageIds = outcomes.flatMap((outcome) =>
+    outcome.result.kind === 'accepted' && !refused.has(outcome) ? [outcome.result.providerMessageId] : [],
   )
   await attachEarlyStatuses(scope, channel.id, providerMessageIds)
-}
-
-/**
- * Stores the outcomes and returns those that are stored. They exist only in this process, so while the database cannot be
- * reached they are kept until the claim expires. A repetition after a commit that was not confirmed changes nothing. If
- * the database refuses one of them, only the delivery of its message is unknown.
- */
-async function settleOrSplit(
-  scope: Scope,
-  channel: LoadedChannel,
-  outcomes: DeliveryOutcome[],
-  until: Date,
-): Promise<DeliveryOutcome[]> {
-  try {
-    await retry(() => scope.transaction((tx) => settleMessages(tx, channel, outcomes), { size: outcomes.length }), {
-      isRetryable: isTransient,
-      mayContinue: () => scope.now() < until,
-      attemptsMax: SETTLE_ATTEMPTS_MAX,
-      delayMs: SECOND / 4,
-      delayMaxMs: 5 * SECOND,
-    })
-    return outcomes
-  } catch (error) {
-    if (isTransient(error)) throw error
-    const [first] = outcomes
-    if (outcomes.length === 1) {
-      scope.log.error({ err: error, messageId: first?.message.messageId }, 'the outcome of a send could not be stored')
-      return []
-    }
-    const middle = Math.ceil(outcomes.length / 2)
-    return [
-      ...(await settleOrSplit(scope, channel, outcomes.slice(0, middle), until)),
-      ...(await settleOrSplit(scope, channel, outcomes.slice(middle), until)),
-    ]
-  }
 }
 
 /**
@@ -167,7 +155,7 @@ async function sendAndSettle(
   { claimed, claimedUntil, signal }: Delivery,
 ): Promise<DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
-  const uploads = new FileUploads(scope, channel, signal)
+  const uploads = new FileUploads(scope, channel, { claimedUntil, signal })
   const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
   const allSent = Promise.all(sends)
   for (let settled = 0; settled < claimed.length;) {

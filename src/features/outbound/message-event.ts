@@ -1,4 +1,4 @@
-import type { Event } from '../../scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 
 export type MessageRef = {
   messageId: string

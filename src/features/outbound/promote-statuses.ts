@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { syncRecipients } from '../broadcast-recipients/sync-recipients.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { promotedSql, rankSql, successRankSql } from './message-status.ts'

@@ -5,7 +5,7 @@ import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { DUE_AT_ONCE, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
@@ -53,7 +53,7 @@ export async function queueMessages(tx: Scope, messages: NewOutbound[]): Promise
 
 /** Enqueues the delivery of messages in the outbox. */
 export async function enqueueDelivery(tx: Scope, messages: Pick<NewOutbound, 'channelId'>[]): Promise<void> {
-  await tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
+  tx.enqueue(...messages.map(({ channelId }) => deliverJob(tx.tenantId, channelId)))
 }
 
 /**

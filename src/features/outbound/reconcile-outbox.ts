@@ -1,8 +1,10 @@
 import type { ProviderError } from '../../channels/channel.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { addMs } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
+import { maySendSql } from '../channels/load-channel.ts'
 import { CLAIM_MS } from './claim-messages.ts'
 import type { MessageRef } from './message-event.ts'
 import { DELIVERY_UNKNOWN } from './message-status.ts'
@@ -21,9 +23,10 @@ export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promi
   // What is due at once has a due time long ago, so its age counts.
   const dueBefore = addMs(now, -overdueMs)
   const channels = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueMessages')`
-    select distinct tenant_id, channel_id from outbox
-    where not_before <= ${dueBefore} and created_at <= ${dueBefore} and leased_at is null`
-  await system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
+    select distinct o.tenant_id, o.channel_id
+    from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
+    where o.not_before <= ${dueBefore} and o.created_at <= ${dueBefore} and o.leased_at is null and ${maySendSql(now)}`
+  system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
   // What was claimed was due, which leaves out all that waits: `leased_at` has no index, as it changes with each claim.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithAbandonedMessages')`

@@ -1,23 +1,25 @@
-import type { ProviderError } from '../../channels/channel.ts'
+import type { ProviderError, SendResult } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
 import {
   degradeChannel,
   forgetChannel,
   type LoadedChannel,
-  rescheduleOutbox,
+  pauseChannel,
   wasRepaired,
 } from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
-import type { DeliveryOutcome } from './deliver-messages.ts'
 import { insertProviderIds } from './insert-provider-ids.ts'
 import { messageEvent, type MessageRef } from './message-event.ts'
 import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
 import { announcePromoted, promote, promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
+import type { ClaimedMessage } from './claim-messages.ts'
+
+export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }
 
 const ATTEMPTS_MAX = 5
 /** Attempts if the provider names each wait, which may be a second. */
@@ -48,13 +50,14 @@ export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes
     settled.flatMap(({ message, result }) => (result.kind === 'refused' ? [{ ...message, error: result.error }] : [])),
   )
   await saveIdentities(tx, channel.id, settled.flatMap(toNewIdentity))
-  const pause = findChannelPause(settled, tx.now())
+  const pauses = listChannelPauses(settled, tx.now())
+  const pause = pauses.at(-1)
   if (pause?.isStopped) await degradeChannel(tx, channel.id, pause.reason)
-  if (pause) await recordChannelAlert(tx, channel.id, pause.code)
+  if (pause) await pauseChannel(tx, channel.id, pause.until)
+  for (const code of new Set(pauses.map(({ code }) => code))) await recordChannelAlert(tx, channel.id, code)
   await settleAccepted(tx, channel, settled)
   await settleFailed(tx, settled)
   await settlePostponed(tx, channel, settled)
-  if (pause) await rescheduleOutbox(tx, channel.id, { at: pause.until, before: pause.until })
 }
 
 /** Returns the recipient's address as the provider spells it, if it is not the one that was used: it is used from then on. */
@@ -63,22 +66,20 @@ function toNewIdentity({ message: { contactId, to }, result }: DeliveryOutcome):
   return value === null || value === to.phone ? [] : [{ contactId, kind: 'phone', value }]
 }
 
-/** Returns the first result that concerns the whole channel, with the time until which nothing is sent on it. */
-function findChannelPause(
-  outcomes: DeliveryOutcome[],
-  now: Date,
-): { code: string; reason: string; until: Date; isStopped: boolean } | undefined {
-  for (const { result } of outcomes) {
-    if (result.kind === 'stopped') {
-      const { code, message: reason } = result.error
-      return { code, reason, until: addMs(now, STOPPED_MS), isStopped: true }
-    }
-    if (result.kind === 'retry' && result.scope === 'channel') {
-      const { code, message: reason } = result.error
-      return { code, reason, until: addMs(now, result.afterMs), isStopped: false }
-    }
-  }
-  return undefined
+type ChannelPause = { code: string; reason: string; until: Date; isStopped: boolean }
+
+/**
+ * Lists the results that concern the whole channel, with the time until which nothing is sent on it. The last one counts:
+ * one after which somebody must repair the channel, or else the longest.
+ */
+function listChannelPauses(outcomes: DeliveryOutcome[], now: Date): ChannelPause[] {
+  const pauses = outcomes.flatMap(({ result }): ChannelPause[] => {
+    const isStopped = result.kind === 'stopped'
+    if (!isStopped && !(result.kind === 'retry' && result.scope === 'channel')) return []
+    const { code, message: reason } = result.error
+    return [{ code, reason, until: addMs(now, isStopped ? STOPPED_MS : result.afterMs), isStopped }]
+  })
+  return pauses.toSorted((a, b) => Number(a.isStopped) - Number(b.isStopped) || a.until.getTime() - b.until.getTime())
 }
 
 async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {

@@ -4,10 +4,10 @@ import { Media as MediaRow } from '../../models/messaging/media.ts'
 import { FairSemaphore } from '../../platform/concurrency/fair-semaphore.ts'
 import { FileMissingError } from '../../platform/files/file-store.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { LoadedChannel } from '../channels/load-channel.ts'
 import { toStoreKey } from '../media/media-writes.ts'
-import type { ClaimedMessage } from './claim-messages.ts'
+import type { ClaimedMessage, Delivery } from './claim-messages.ts'
 
 /** Time for all uploads of a batch. With the send that follows, it is well below that of a claim. */
 const UPLOADS_MAX_MS = MINUTE
@@ -23,27 +23,40 @@ type Failure = Exclude<UploadResult, { kind: 'uploaded' }>
 export class FileUploads {
   readonly #scope: Scope
   readonly #channel: LoadedChannel
+  readonly #sendBefore: Date
   readonly #signal: AbortSignal
   readonly #slots = new FairSemaphore({ width: CONCURRENT_MAX })
   readonly #copies = new Map<string, Promise<Copy | Failure>>()
 
   /** After `signal` aborts, uploads in progress end, so that a process that stops does not wait for them. */
-  constructor(scope: Scope, channel: LoadedChannel, signal: AbortSignal | undefined) {
+  constructor(
+    scope: Scope,
+    channel: LoadedChannel,
+    { claimedUntil, signal }: Pick<Delivery, 'claimedUntil' | 'signal'>,
+  ) {
     this.#scope = scope
     this.#channel = channel
+    this.#sendBefore = claimedUntil
     const limit = AbortSignal.timeout(UPLOADS_MAX_MS)
     this.#signal = signal ? AbortSignal.any([signal, limit]) : limit
   }
 
   /** Sends a message after its file, if it has one. An upload that failed precedes the send, so it can be repeated. */
   async send(message: ClaimedMessage): Promise<SendResult> {
-    const { adapter } = this.#channel
     const file = findFile(message.content)
-    if (!file || !adapter.upload) return adapter.send(message)
+    if (!file || !this.#channel.adapter.upload) return this.#sendInTime(message)
     const copy = await this.#provide(file.mediaId)
     if (copy.kind !== 'uploaded') return copy
-    const result = await adapter.send({ ...message, providerMediaId: copy.providerMediaId })
+    const result = await this.#sendInTime({ ...message, providerMediaId: copy.providerMediaId })
     return copy.isKept && isFileRefusal(result) ? this.#forget(file.mediaId, result) : result
+  }
+
+  /**
+   * Sends nothing after the claim has expired, because this process was frozen or the commit of the claim took so long:
+   * the message counts as failed by then, and later ones of the conversation may have been sent.
+   */
+  async #sendInTime(message: ClaimedMessage & { providerMediaId?: string }): Promise<SendResult> {
+    return this.#scope.now() < this.#sendBefore ? this.#channel.adapter.send(message) : CLAIM_EXPIRED
   }
 
   #provide(mediaId: string): Promise<Copy | Failure> {
@@ -126,6 +139,21 @@ function retryUpload(message: string): Extract<Failure, { kind: 'retry' }> {
 const NOT_UPLOADED = retryUpload('The file could not be uploaded to the provider')
 /** Waiting for the uploads of other messages is no failed attempt. */
 const NOT_BEGUN: Failure = { ...retryUpload('The file could not be uploaded to the provider in time'), isExact: true }
+
+/** Queues the message again, unless another process has declared its delivery unknown already. */
+const CLAIM_EXPIRED: SendResult = {
+  kind: 'retry',
+  scope: 'recipient',
+  afterMs: 0,
+  isExact: true,
+  error: {
+    code: 'not_sent_in_time',
+    message: 'The message was not sent in the time for which its process had claimed it',
+    providerCode: null,
+    retryable: true,
+    hint: null,
+  },
+}
 
 const FILE_DELETED: Failure = {
   kind: 'refused',

@@ -5,15 +5,17 @@ import type { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 export type Outcome = NonNullable<ChannelWebhook['outcome']>
 
 /** Body of a genuine webhook call. `outcome` is null if the body could not be parsed. */
 export type RawWebhook = { id: string; body: Buffer; outcome: Outcome | null }
 
+/** Delay after a transient failure, of which there may be any number. */
+export const TRANSIENT_DELAY_MS = 135 * SECOND
 /** Delays before further attempts; after the last one the webhook has failed. */
-const RETRY_DELAYS_MS = [5 * SECOND, 15 * SECOND, 45 * SECOND, 135 * SECOND]
+const RETRY_DELAYS_MS = [5 * SECOND, 15 * SECOND, 45 * SECOND, TRANSIENT_DELAY_MS]
 
 /** Derives the id of a webhook call from its channel and body: a provider repeats a call that it gets no 200 for. */
 export function toWebhookId(channelId: string, body: Buffer): string {
@@ -56,7 +58,10 @@ export async function keepWebhooks(scope: Scope, channelId: string, webhooks: Ra
     with ${keepWebhooksSql(scope, channelId, webhooks)} select`
 }
 
-/** Stores a webhook call that could not be processed. `pending` is retried, after five seconds at first. */
+/**
+ * Stores a webhook call that could not be processed, also if it was stored without its body as others of its parts were.
+ * `pending` is retried, after five seconds at first.
+ */
 export async function keepFailedWebhook(
   scope: Scope,
   channelId: string,
@@ -71,7 +76,7 @@ export async function keepFailedWebhook(
      values (${scope.tenantId}, ${id}, ${channelId}, ${body}, ${status}, ${JSON.stringify(outcome)}, ${JSON.stringify(error)},
        1, ${status === 'pending' ? retryAt(scope, 1) : null}, ${scope.now()})
      on conflict (tenant_id, id) do update set status = excluded.status, outcome = excluded.outcome, error = excluded.error,
-       attempts = 1, due_at = excluded.due_at`
+       attempts = 1, due_at = excluded.due_at, body = greatest(excluded.body, channel_webhooks.body)`
 }
 
 /** Returns the time of the next attempt after `attempts` failed ones; null if that was the last. */

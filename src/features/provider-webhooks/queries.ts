@@ -2,7 +2,7 @@ import { Channel } from '../../models/messaging/channel.ts'
 import { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type {
   ListProviderWebhooks,
   ProviderWebhook,

@@ -3,7 +3,7 @@ import { UnavailableError } from '../errors.ts'
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
 type Options<Item, Result> = {
-  /** Processes a batch of one key and returns one result per item, in order. */
+  /** Processes a batch of one key and returns one result per item, in order. If it throws, all items fail. */
   work: (key: string, items: Item[]) => Promise<Result[]>
   /** The largest size of a batch. */
   batchMax: number
@@ -11,8 +11,6 @@ type Options<Item, Result> = {
   waitingMax: number
   /** Returns the size of an item, by default 1. A single item larger than a batch is processed alone. */
   measure?: (item: Item) => number
-  /** Returns true if a single item may have caused the error, so that the others are worth retrying without it. */
-  isItemError?: (error: unknown) => boolean
 }
 
 /**
@@ -56,18 +54,15 @@ export class Batcher<Item, Result> {
     return queue.splice(0, overflow === -1 ? queue.length : overflow)
   }
 
-  /** Processes all together and, if one item made that fail, one by one, so that only this item fails. */
   async #process(key: string, batch: Waiting<Item, Result>[]): Promise<void> {
-    const { work, isItemError = () => true } = this.#options
     try {
-      const results = await work(
+      const results = await this.#options.work(
         key,
         batch.map(({ item }) => item),
       )
       for (const [index, result] of results.entries()) batch[index]?.resolve(result)
     } catch (error) {
-      if (batch.length > 1 && isItemError(error)) for (const one of batch) await this.#process(key, [one])
-      else for (const { reject } of batch) reject(error)
+      for (const { reject } of batch) reject(error)
     }
   }
 }
@@ -83,6 +78,5 @@ export function createSingleFlight(): SingleFlight {
     },
     batchMax: Infinity,
     waitingMax: Infinity,
-    isItemError: () => false,
   })
 }

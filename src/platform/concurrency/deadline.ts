@@ -26,15 +26,15 @@ export function deadline(ms: number, outer?: AbortSignal): { signal: AbortSignal
   }
 }
 
-/** Rejects if `work` takes longer than `ms`. The work itself goes on, and a later failure of it is ignored. */
+/** Rejects if `work` takes longer than the deadline. The work itself goes on, and a later failure of it is ignored. */
 export async function withinTime<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  const { signal, release } = deadline(ms)
   const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No result within ${ms} ms`)), ms)
+    signal.addEventListener('abort', () => reject(new Error(`No result within ${ms} ms`)), { once: true })
   })
   try {
     return await Promise.race([work, expiry])
   } finally {
-    clearTimeout(timer)
+    release()
   }
 }

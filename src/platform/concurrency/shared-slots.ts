@@ -20,6 +20,10 @@ export class SharedSlots {
     this.#part = part
   }
 
+  get taken(): number {
+    return this.#total
+  }
+
   get free(): number {
     return this.#width - this.#total
   }
@@ -28,6 +32,14 @@ export class SharedSlots {
   findExhausted(shares: readonly Share[], count = 1): Share | undefined {
     const partMax = this.#part === Infinity ? Infinity : this.free * this.#part
     return shares.find(({ key, max = Infinity }) => this.#count(key) + count - 1 >= Math.min(max, partMax))
+  }
+
+  /** Counts the slots that a key may take one after the other, while `kept` of the free ones are left for something else. */
+  countRoom(key: string, kept = 0): number {
+    const free = this.free - kept
+    if (this.#part === Infinity) return Math.max(0, free)
+    const room = Math.ceil((free * this.#part - this.#count(key)) / (1 + this.#part))
+    return Math.max(0, Math.min(free, room))
   }
 
   /** Takes a slot for all of the shares, and returns the function that frees it, which may be called more than once. */

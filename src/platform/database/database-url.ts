@@ -1,6 +1,10 @@
 import pg from 'pg'
 import { getField } from '../get-field.ts'
-import { splitHosts } from './servers/split-hosts.ts'
+
+/** Modes that the driver knows. It takes any other one for `verify-full`. */
+const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+const AUTHORITY = /^(\w+:\/\/(?:[^/?]*@)?)([^/?]*)/
 
 /** The database of DATABASE_URL, or another variable, cannot be used. The message tells the operator what to change, without the password. */
 export class DatabaseUrlError extends Error {
@@ -19,7 +23,12 @@ export function findUrlProblem(url: string): string | undefined {
   if (!urls.every(isUrl)) {
     return 'is not a valid URL such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: %23 for #, %2F for /, %3F for ?, %40 for @'
   }
-  const target = new URL(urls[0] ?? url).searchParams.get('target_session_attrs')
+  const { searchParams } = new URL(urls[0] ?? url)
+  const sslMode = searchParams.get('sslmode')
+  if (sslMode !== null && !SSL_MODES.includes(sslMode)) {
+    return `cannot have sslmode=${sslMode}. Use sslmode=verify-full, or sslmode=disable for a connection without TLS`
+  }
+  const target = searchParams.get('target_session_attrs')
   if (target !== null && !/^(?:read-write|primary)$/.test(target)) {
     return `cannot have target_session_attrs=${target}, because Parley changes data. Use target_session_attrs=read-write`
   }
@@ -157,4 +166,11 @@ function parseTarget(url: string): Target {
     const { host, pathname, username } = new URL(url)
     return { address: host, database: pathname.slice(1), user: username }
   }
+}
+
+/** Splits a URL with several hosts into one URL for each, in order. A URL with one host is returned as it is. */
+export function splitHosts(url: string): string[] {
+  const [authority = '', credentials = '', hosts = ''] = AUTHORITY.exec(url) ?? []
+  if (!hosts.includes(',')) return [url]
+  return hosts.split(',').map((host) => credentials + host + url.slice(authority.length))
 }

@@ -191,13 +191,12 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
-const DEADLOCK = '40P01'
-const FOREIGN_KEY_VIOLATION = '23503'
+/** A deadlock, a serialization failure, a violated foreign key. */
+const LOST_RACE = /^(?:40P01|40001|23503)$/
 
-/** Returns true for a deadlock, and if a row that a new one refers to was deleted after it was read. */
+/** Returns true if a concurrent transaction was preferred, or if it deleted a row that a new one refers to. */
 export function isLostRace(error: unknown): boolean {
-  const state = sqlState(error)
-  return state === DEADLOCK || state === FOREIGN_KEY_VIOLATION
+  return LOST_RACE.test(sqlState(error) ?? '')
 }
 
 /** SQLSTATEs of errors of the server or the connection, not of the statement: 25006 is a server that became read-only. */
@@ -215,12 +214,12 @@ export function isOutage(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message))
 }
 
-/** SQLSTATE of a statement that was canceled or took longer than `statement_timeout`. */
-export const QUERY_CANCELED = '57014'
+/** A statement that was canceled or took longer than `statement_timeout`. */
+const QUERY_CANCELED = '57014'
 
-/** Returns true if the statement waited for a lock for longer than `lock_timeout`. */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === '55P03'
+/** Returns true for an outage that other work would meet, too. A statement that took too long may be the only one. */
+export function isGeneralOutage(error: unknown): boolean {
+  return isOutage(error) && sqlState(error) !== QUERY_CANCELED
 }
 
 const CONTENTION = /^(?:40|55P03$)/

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 import { closeDatabase, type Database, isContention, MIGRATIONS, openDatabase, sqlState } from './database.ts'
+import { DatabaseUrlError } from './database-url.ts'
 
 /** A migration waits this long for a lock on a table. Every statement on the table queues behind it meanwhile. */
 const LOCK_TIMEOUT_MS = 2 * SECOND
@@ -21,6 +22,7 @@ type Log = Pick<Logger, 'info' | 'warn'>
  * Applies the missing migrations, each in a transaction of its own, on connections without a statement timeout. A
  * migration that cannot lock a table in time is tried again later, so that it does not hold up the statements of running
  * processes. Processes that migrate at the same time wait for one to do it. `finish` runs before the next one continues.
+ * @throws DatabaseUrlError
  */
 export async function migrate(
   url: string,
@@ -91,6 +93,7 @@ async function acquireMigrationLock(lock: Database, log: Log | undefined): Promi
 }
 
 async function applyMissing(db: Database, log: Log | undefined): Promise<string[]> {
+  if ((await compareMigrations(db)).missing.length === 0) return []
   // A process that ended during a migration without a transaction has left it set.
   await db.migrate.forceFreeMigrationsLock()
   const applied: string[] = []
@@ -116,14 +119,27 @@ async function applyNext(db: Database, log: Log | undefined): Promise<string[]> 
 
 let ownNames: Promise<string[]> | undefined
 
-/** The migrations of this build which are not applied, and those of other builds which are. */
+/**
+ * The migrations of this build which are not applied, and those of other builds which are.
+ * @throws DatabaseUrlError if those of another build have created the database
+ */
 export async function compareMigrations(db: Database): Promise<{ missing: string[]; unknown: string[] }> {
   const own = await (ownNames ??= listOwnNames())
   const applied = await listApplied(db)
+  assertSameOrigin(own, applied)
   return {
     missing: own.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !own.includes(name)),
   }
+}
+
+/** Databases of before the first release were created by migrations that have been replaced since. */
+function assertSameOrigin([ownFirst = '']: string[], applied: string[]): void {
+  const [first] = applied
+  if (first === undefined || applied.includes(ownFirst)) return
+  throw new DatabaseUrlError(
+    `the database was created by the migrations of another version, from ${first} on, and this version cannot upgrade it. Start that version, or use an empty database: another one in DATABASE_URL, or another DATA_DIR`,
+  )
 }
 
 async function listOwnNames(): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { snakeCaseMappers } from 'objection'
 import type pg from 'pg'
 import type { Database } from './database.ts'
-import { type ArrayResult, type ArrayStatement, findTransaction } from './pools/transaction.ts'
+import { type ArrayResult, type ArrayStatement, findTransaction } from './transaction.ts'
 import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
 
 const { parse: toCamelCase, format: toSnakeCase } = snakeCaseMappers()

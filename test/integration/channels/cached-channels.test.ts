@@ -55,7 +55,7 @@ describe('channel that another process changes', () => {
     expect((await change({ status: 'disconnected' })).status).to.equal(200)
     await cloud.webhooks.sendText({ from: '15550009001', body: 'again' })
     await waitUntil(async () => (await countQueued()) === 1)
-    await deliverMessages(app.system, { tenantId: workspace.tenantId, channelId: channel.id })
+    await deliverMessages(app.system, { tenantId: workspace.tenantId, key: channel.id })
     expect(cloud.calls).to.equal(1)
     expect(await countQueued()).to.equal(1)
   })

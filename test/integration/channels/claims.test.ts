@@ -6,8 +6,8 @@ import { claimMessages, type ClaimedMessage } from '../../../src/features/outbou
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { settleMessages } from '../../../src/features/outbound/settle-messages.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import { addMs, MINUTE } from '../../../src/platform/time.ts'
-import type { Scope } from '../../../src/scope.ts'
+import { addMs, MINUTE, SECOND } from '../../../src/platform/time.ts'
+import type { Scope } from '../../../src/scope/scope.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
@@ -57,6 +57,16 @@ describe('claim of outbound messages', () => {
       ),
     )
 
+  it('waits for the longest of the waits that the provider named for the channel', async () => {
+    const [one, two] = (await claim(2)) as [ClaimedMessage, ClaimedMessage]
+    await settle([one], { ...RETRY, scope: 'channel', afterMs: MINUTE })
+    await settle([two], { ...RETRY, scope: 'channel', afterMs: SECOND })
+    app.clock.advance(MINUTE - SECOND)
+    expect(await claim(2)).to.deep.equal([])
+    app.clock.advance(SECOND)
+    expect(await claim(2)).to.have.lengthOf(2)
+  })
+
   it('gives no place in a batch to a message whose retry is not due', async () => {
     const first = await claim(1)
     await settle(first, RETRY)
@@ -66,7 +76,7 @@ describe('claim of outbound messages', () => {
   })
 
   it('is not made by a process that stops, which leaves the messages to others', async () => {
-    const job = { tenantId: scope.tenantId, channelId: channel.id }
+    const job = { tenantId: scope.tenantId, key: channel.id }
     await deliverMessages(app.system, job, { signal: AbortSignal.abort() })
     expect(cloud.calls).to.equal(0)
     expect(await claim(2)).to.have.length(2)

@@ -1,7 +1,10 @@
 import { expect } from 'chai'
+import type { Knex } from 'knex'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
-import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { CLAIM_MS } from '../../../src/features/outbound/claim-messages.ts'
+import { CLAIM_MAX, deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
+import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
 import { closeDatabase, type Database, openDatabase } from '../../../src/platform/database/database.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { HOLDS_LOCKS, startTestApp, type TestApp } from '../../support/app.ts'
@@ -16,6 +19,8 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 /** The access token is not valid. */
 const TOKEN_ERROR = 190
+/** The channel sends too much. */
+const RATE_LIMITED = 130429
 
 describe('delivery of several messages', () => {
   let app: TestApp
@@ -46,7 +51,7 @@ describe('delivery of several messages', () => {
   }
 
   const deliver = (signal?: AbortSignal) =>
-    deliverMessages(app.system, { tenantId: workspace.tenantId, channelId }, { signal })
+    deliverMessages(app.system, { tenantId: workspace.tenantId, key: channelId }, { signal })
 
   function listStatuses(): Promise<string[]> {
     return app.system
@@ -85,15 +90,53 @@ describe('delivery of several messages', () => {
     expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
   })
 
+  /** Lets the database refuse the outcome of a message, until `accept` is called. */
+  async function refuseOutcome(messageId: string, code: string): Promise<{ accept: () => Promise<unknown> }> {
+    await app.system.db.raw(`create function refuse_outcome() returns trigger language plpgsql as
+        $$ begin raise exception 'no outcome is stored' using errcode = '${code}'; end $$;
+      create trigger refuse_outcome before update on messages for each row
+        when (new.id = '${messageId}' and new.status = 'sent') execute function refuse_outcome()`)
+    return { accept: () => app.system.db.raw('drop function refuse_outcome cascade') }
+  }
+
+  const listQueued = () =>
+    app.system.db('messages').where({ tenant_id: workspace.tenantId, status: 'queued' }).orderBy('id').pluck('id')
+
+  it('leaves the delivery of one message unknown if the database refuses its outcome, and stores those of the others', async () => {
+    const customers = Array.from({ length: CLAIM_MAX }, (_, index) => `155500052${String(index).padStart(2, '0')}`)
+    await Promise.all(customers.map((from) => cloud.webhooks.sendText({ from, body: 'hi' })))
+    for (let batch = 0; batch < 2; batch += 1) await advanceMailboxes(app.system, { tenantId: workspace.tenantId })
+    const refused = await refuseOutcome((await listQueued())[60], 'P0001')
+    await deliver()
+    app.clock.advance(CLAIM_MS + 1)
+    await reconcileOutbox(app.system)
+    await refused.accept()
+    const rows = await app.system.db('messages').where({ tenant_id: workspace.tenantId, direction: 'outbound' })
+    const failed = rows.filter(({ status }) => status === 'failed')
+    expect(failed.map(({ error }) => error.code)).to.deep.equal(['delivery_unknown'])
+    const others = rows.filter(({ conversation_id }) => conversation_id !== failed[0].conversation_id)
+    expect(others.map(({ status }) => status)).to.deep.equal(Array(2 * CLAIM_MAX - 2).fill('sent'))
+  })
+
+  it('stores the outcomes of others while a lock that one of them needs is not available, and then that one', async () => {
+    for (const from of ['15550005031', '15550005032', '15550005033']) await queueAnswers(from)
+    const locked = await refuseOutcome((await listQueued())[2], '55P03')
+    const done = deliver()
+    const countSent = async () => (await listStatuses()).filter((status) => status === 'sent').length
+    await waitUntil(async () => (await countSent()) === 2)
+    await locked.accept()
+    await done
+    expect(await listStatuses()).to.deep.equal(Array(6).fill('sent'))
+  })
+
   it('claims nothing more when the process stops, and leaves the rest to another one', async () => {
     await queueAnswers('15550005003')
-    await app.system.db.raw('select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs')
+    await app.removeWaitingJobs()
     const stopping = new AbortController()
     cloud.beforeResponse = async () => stopping.abort()
     await deliver(stopping.signal)
     expect(await listStatuses()).to.deep.equal(['queued', 'sent'])
-    const jobs = await app.system.db('graphile_worker.jobs').pluck('task_identifier')
-    expect(jobs).to.deep.equal(['deliver'])
+    expect(await app.listWaitingJobs()).to.deep.equal([`deliver:${channelId}`])
   })
 
   it('ends when the channel is disconnected in the meantime', async () => {
@@ -148,6 +191,33 @@ describe('delivery of several messages', () => {
     expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
     // Four answers, and the one that was refused once.
     expect(cloud.calls).to.equal(5)
+  })
+
+  it('degrades a channel that refuses one message of a batch with its token and another one with its rate limit', async () => {
+    await queueAnswers('15550005051')
+    await queueAnswers('15550005052')
+    cloud.rejectRecipient('+15550005051', RATE_LIMITED)
+    cloud.rejectRecipient('+15550005052', TOKEN_ERROR, { status: 401 })
+    await deliver()
+    expect((await workspace.call('GET', `/api/channels/${channelId}`)).status).to.equal('degraded')
+    cloud.clearFaults()
+    await workspace.call('PATCH', `/api/channels/${channelId}`, { accessToken: cloud.credentials.accessToken })
+    await deliver()
+    expect(await listStatuses()).to.deep.equal(['sent', 'sent', 'sent', 'sent'])
+  })
+
+  it('waits for the longest of the times that the provider names for a channel', async () => {
+    await queueAnswers('15550005061')
+    await queueAnswers('15550005062')
+    cloud.rejectNext(RATE_LIMITED, { headers: { 'retry-after': '2' } })
+    cloud.rejectNext(RATE_LIMITED, { headers: { 'retry-after': '30' } })
+    await deliver()
+    app.clock.advance(29_999)
+    await deliver()
+    expect(cloud.accepted).to.have.length(0)
+    app.clock.advance(1)
+    await deliver()
+    expect(cloud.accepted).to.have.length(4)
   })
 
   it('pauses a channel that is renamed meanwhile when it refuses the next attempt, too', async () => {
@@ -206,11 +276,10 @@ describe('delivery of a message whose claim is being committed', () => {
     return rows.length > 0
   }
 
-  /**
-   * Executes work whose commit is not confirmed: it waits until the connection is lost and its result was asked for, and
-   * succeeds afterwards. A later change of the outbox is made before the claims are looked up in it.
-   */
-  async function loseCommit(work: () => Promise<unknown>, changeLater?: string): Promise<void> {
+  /** Executes work whose commit waits until `locking` ends. */
+  async function holdCommit(
+    work: () => Promise<unknown>,
+  ): Promise<{ locking: Knex.Transaction; done: Promise<unknown> }> {
     await direct.raw(`create function wait_at_commit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(4712); return null; end $$;
       create constraint trigger wait_at_commit after update on outbox deferrable initially deferred
@@ -219,6 +288,15 @@ describe('delivery of a message whose claim is being committed', () => {
     await locking.raw('select pg_advisory_xact_lock(4712)')
     const done = work()
     await waitUntil(isCommitWaiting)
+    return { locking, done }
+  }
+
+  /**
+   * Executes work whose commit is not confirmed: it waits until the connection is lost and its result was asked for, and
+   * succeeds afterwards. A later change of the outbox is made before the claims are looked up in it.
+   */
+  async function loseCommit(work: () => Promise<unknown>, changeLater?: string): Promise<void> {
+    const { locking, done } = await holdCommit(work)
     const [cut] = await direct.select<{ at: Date }[]>(direct.raw('clock_timestamp() as at'))
     proxy.cutAll()
     await waitUntil(() => wasAskedForResult(cut?.at ?? new Date()))
@@ -247,6 +325,13 @@ describe('delivery of a message whose claim is being committed', () => {
     return { tenantId: workspace.tenantId, channelId: id }
   }
 
+  /** Delivers one batch, and then stops. */
+  async function deliverOnce(tenantId: string, channelId: string): Promise<void> {
+    const stopping = new AbortController()
+    const release = () => stopping.abort()
+    await deliverMessages(app.system, { tenantId, key: channelId }, { signal: stopping.signal, release })
+  }
+
   const listStatuses = (tenantId: string) =>
     direct('messages').where({ tenant_id: tenantId, direction: 'outbound' }).pluck<string[]>('status')
 
@@ -254,7 +339,7 @@ describe('delivery of a message whose claim is being committed', () => {
     const { tenantId, channelId } = await receiveMessage()
     await advanceMailboxes(app.system, { tenantId })
     const calls = cloud.calls
-    await loseCommit(() => deliverMessages(app.system, { tenantId, channelId }))
+    await loseCommit(() => deliverMessages(app.system, { tenantId, key: channelId }))
     expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
     expect(cloud.calls).to.equal(calls + 1)
   })
@@ -269,12 +354,27 @@ describe('delivery of a message whose claim is being committed', () => {
       const calls = cloud.calls
       const first = `(select min(message_id::text)::uuid from outbox where tenant_id = '${tenantId}')`
       await loseCommit(
-        () => errorMessage(deliverMessages(app.system, { tenantId, channelId })),
+        () => errorMessage(deliverMessages(app.system, { tenantId, key: channelId })),
         `update outbox set ${change} where message_id = ${first}`,
       )
       expect(cloud.calls).to.equal(calls)
     })
   }
+
+  it('is not sent when its claim has expired before its commit is confirmed, but with the next one', async () => {
+    const { tenantId, channelId } = await receiveMessage()
+    await advanceMailboxes(app.system, { tenantId })
+    const calls = cloud.calls
+    const { locking, done } = await holdCommit(() => deliverOnce(tenantId, channelId))
+    app.clock.advance(CLAIM_MS)
+    await locking.commit()
+    await done
+    expect(await listStatuses(tenantId)).to.deep.equal(['queued'])
+    expect(cloud.calls).to.equal(calls)
+    await deliverMessages(app.system, { tenantId, key: channelId })
+    expect(await listStatuses(tenantId)).to.deep.equal(['sent'])
+    expect(cloud.calls).to.equal(calls + 1)
+  })
 
   /** Advances in a process that sends the answer after the commit. */
   async function advance(tenantId: string): Promise<void> {

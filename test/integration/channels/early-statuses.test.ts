@@ -2,13 +2,11 @@ import { expect } from 'chai'
 import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { type StatusName, newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import type { StatusUpdate } from '../../../src/channels/channel.ts'
-import { up as findLostStatuses } from '../../../migrations/20261123060101_find_lost_statuses.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { applyStatuses } from '../../../src/features/outbound/statuses/apply-statuses.ts'
 import { attachForgottenStatuses } from '../../../src/features/outbound/statuses/attach-early-statuses.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import { addMs, DAY } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
@@ -42,7 +40,7 @@ describe('a delivery status without our message ID', () => {
 
   afterEach(() => cloud.stop())
 
-  const deliver = () => deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+  const deliver = () => deliverMessages(app.system, { tenantId: workspace.tenantId, key: channelId })
 
   const report = (wamid: string, status: StatusName = 'delivered') =>
     cloud.webhooks.sendStatuses([{ wamid, callbackData: null, status }])
@@ -68,14 +66,14 @@ describe('a delivery status without our message ID', () => {
     return (await messages.first<{ status: string } | undefined>('status'))?.status
   }
 
-  const toRow = (wamid: string, createdAt = app.clock.now()) => ({
+  const toRow = (wamid: string) => ({
     tenant_id: workspace.tenantId,
     id: newId(),
     channel_id: channelId,
     provider_message_id: wamid,
     status: 'delivered',
-    provider_at: createdAt,
-    created_at: createdAt,
+    provider_at: app.clock.now(),
+    created_at: app.clock.now(),
   })
 
   it('is applied when it is stored while the transaction that stores the answer is open', async () => {
@@ -139,17 +137,6 @@ describe('a delivery status without our message ID', () => {
     expect(await readStatus()).to.equal('delivered')
     const events = app.system.db('events').where({ tenant_id: workspace.tenantId, type: 'message.delivered' })
     expect(await events).to.have.length(1)
-  })
-
-  it('is applied after the migration if an older version lost it days ago', async () => {
-    await deliver()
-    const old = addMs(app.clock.now(), -3 * DAY)
-    await app.system.db('message_statuses').insert(toRow(getSend().wamid, old))
-    await attachForgottenStatuses(app.system)
-    expect(await readStatus()).to.equal('sent')
-    await findLostStatuses(app.system.db)
-    await attachForgottenStatuses(app.system)
-    expect(await readStatus()).to.equal('delivered')
   })
 
   it('is looked up once when it belongs to no message and arrives twice', async () => {

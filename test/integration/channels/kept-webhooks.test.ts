@@ -177,6 +177,26 @@ describe('kept webhook calls', () => {
       expect(await listBodies()).to.have.members(['before', 'poison', 'after'])
     })
 
+    it('are attempted until they are processed while their failures are transient', async () => {
+      await post()
+      await repair()
+      await app.system.db.raw(`create function lock_out() returns boolean language plpgsql as
+        $$ begin raise exception 'no lock' using errcode = '55P03'; end $$`)
+      await app.system.db.raw(
+        "alter table messages add constraint lock_out check (body is distinct from 'poison' or lock_out()) not valid",
+      )
+      for (const seconds of [5, 15, 45, 135, 135, 135]) {
+        app.clock.advance(seconds * SECOND)
+        await retryWebhooks(app.system)
+        expect((await listWebhooks(workspace, channel))[0]).to.include({ status: 'pending' })
+      }
+      await app.system.db.raw('alter table messages drop constraint lock_out')
+      app.clock.advance(135 * SECOND)
+      await retryWebhooks(app.system)
+      expect((await listWebhooks(workspace, channel))[0]).to.include({ status: 'processed', attempts: 8 })
+      expect(await listBodies()).to.have.members(['before', 'poison', 'after'])
+    })
+
     it('are processed when the provider repeats the call', async () => {
       const body = cloud.webhooks.envelope({ messages: [text('15550008008', 'poison')] })
       expect(await cloud.webhooks.post(body)).to.equal(200)

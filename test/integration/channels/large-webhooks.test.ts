@@ -65,6 +65,26 @@ describe('webhook calls with many parts', () => {
     expect(cost).to.be.lessThan(250)
   })
 
+  it('have the answers to a Flow in each message, as far as the call has no more values with them', async () => {
+    const post = async (count: number, answers: object) => {
+      const nfm_reply = { name: 'flow', body: 'Sent', response_json: JSON.stringify(answers) }
+      const interactive = { type: 'nfm_reply', nfm_reply }
+      const messages = buildMessages(count, (index) => ({ from: toPhone(index) })).map((one) => ({
+        ...one,
+        type: 'interactive',
+        interactive,
+      }))
+      expect(await postSigned(workspace, channel, toCall({ messages }))).to.include({ status: 200 })
+      const rows = await app.system.db('messages').where('tenant_id', workspace.tenantId).select('content')
+      return rows.slice(-count).map(({ content }) => content.answers !== undefined)
+    }
+    const few = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`question${index}`, index]))
+    expect(new Set(await post(1000, few))).to.deep.equal(new Set([true]))
+    await app.system.db('messages').where('tenant_id', workspace.tenantId).delete()
+    const many = await post(40, { list: Array.from({ length: 30_000 }, () => 1) })
+    expect([many.length, many.filter(Boolean).length]).to.deep.equal([40, 6])
+  })
+
   it('cost no more per message when each of them has contacts to search', async () => {
     const people = Array.from({ length: 1000 }, (_, index) => ({ wa_id: toPhone(index), profile: { name: 'P' } }))
     const post = (count: number, contacts: object[]) => async () => {

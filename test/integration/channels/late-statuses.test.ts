@@ -154,8 +154,8 @@ describe('status of a message whose send was answered with an error', () => {
     const reporting = report(nthSend(1), 'delivered')
     await waitUntil(async () => (await countLockWaits(app)) === 1)
     app.clock.advance(MINUTE)
-    const payload = { tenantId: workspace.tenantId, channelId }
-    const delivering = [deliverMessages(app.system, payload), deliverMessages(app.system, payload)]
+    const job = { tenantId: workspace.tenantId, key: channelId }
+    const delivering = [deliverMessages(app.system, job), deliverMessages(app.system, job)]
     await waitUntil(async () => (await countLockWaits(app)) >= 3)
     await transaction.commit()
     await Promise.all([reporting, ...delivering])

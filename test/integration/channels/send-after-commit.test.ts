@@ -4,6 +4,7 @@ import { loadCachedChannel } from '../../../src/features/channels/load-channel.t
 import { SendsAfterCommit } from '../../../src/features/execution/send-after-commit.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import type { NewOutbound } from '../../../src/features/outbound/queue-messages.ts'
+import { reconcileOutbox } from '../../../src/features/outbound/reconcile-outbox.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -52,7 +53,7 @@ describe('an answer', () => {
     await advanceMailboxes(app.system, { tenantId: workspace.tenantId }, control)
   }
 
-  const deliver = () => deliverMessages(app.system, { tenantId: workspace.tenantId, channelId })
+  const deliver = () => deliverMessages(app.system, { tenantId: workspace.tenantId, key: channelId })
 
   const listStatuses = () =>
     app.system
@@ -62,8 +63,7 @@ describe('an answer', () => {
       .pluck<string[]>('status')
 
   async function countDeliverJobs(): Promise<number> {
-    const jobs = await app.system.db('graphile_worker.jobs').pluck<string[]>('key')
-    return jobs.filter((key) => key === `deliver:${workspace.tenantId}:${channelId}`).length
+    return (await app.listWaitingJobs()).filter((job) => job === `deliver:${channelId}`).length
   }
 
   it('is claimed by the transaction that queues it, and sent after its commit without a job', async () => {
@@ -77,6 +77,28 @@ describe('an answer', () => {
     expect(await listStatuses()).to.deep.equal(['sent'])
     expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(['Hello'])
     expect(places.left).to.equal(0)
+  })
+
+  it('is not sent while its channel is paused, nor is a job enqueued again, and is sent once afterwards', async () => {
+    await answerWith('Hello')
+    cloud.rejectNext(130429, { status: 429, headers: { 'retry-after': '30' } })
+    await receive()
+    await advance()
+    await places.work()
+    await receive('15550006002')
+    await advance()
+    await places.work()
+    await deliver()
+    await app.removeWaitingJobs()
+    await reconcileOutbox(app.system)
+    expect(cloud.calls).to.equal(1)
+    expect(await countDeliverJobs()).to.equal(0)
+    app.clock.advance(30_000)
+    await reconcileOutbox(app.system)
+    expect(await countDeliverJobs()).to.equal(1)
+    await deliver()
+    expect(cloud.calls).to.equal(3)
+    expect(cloud.accepted).to.have.lengthOf(2)
   })
 
   it('of several messages is sent in order: the next ones are left to a job when the first one is settled', async () => {

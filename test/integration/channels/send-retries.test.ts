@@ -73,7 +73,7 @@ describe('a message that the provider does not accept at once', () => {
     await receive('one')
     await cloud.webhooks.sendText({ from: '15550007001', body: 'two' })
     await waitUntil(async () => (await listAttempts()).length === 2)
-    await waitUntil(async () => (await app.system.db('graphile_worker.jobs').select('id')).length === 0)
+    await waitUntil(async () => (await app.listWaitingJobs()).length === 0)
     expect(cloud.accepted).to.deep.equal([])
     await advance(4 * SECOND)
     expect(cloud.accepted.map(({ body }) => body)).to.deep.equal(['Got one', 'Got two'])

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { MINUTE } from '../../../src/platform/time.ts'
 import {
   buildCloudApiChannel,
   buildContact,
@@ -10,6 +11,7 @@ import {
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ANSWER = { steps: [{ id: 'answer', type: 'send_message', message: { body: 'Hello' } }] }
@@ -189,6 +191,38 @@ describe('webhook of a channel', () => {
       await cloud.whenAccepted(1)
       const { messages } = await readConversation((await findContact('+15550007004')).id)
       expect(messages.map(({ sender }: ApiResponse['body']) => sender.type)).to.deep.equal(['contact', 'workflow'])
+    })
+
+    it('takes one with the text of a message in doubt as the report that it was sent, and stores what follows', async () => {
+      await buildWorkflow(workspace, ANSWER)
+      cloud.dropNextResponse('reset')
+      await cloud.webhooks.sendText({ from: '15550007005', body: 'hi' })
+      const { id } = await findContact('+15550007005')
+      const readSent = async () =>
+        (await readConversation(id)).messages.flatMap(({ direction, sender, status }: ApiResponse['body']) =>
+          direction === 'outbound' ? [`${sender.type} ${status}`] : [],
+        )
+      await waitUntil(async () => (await readSent()).includes('workflow failed'))
+      const [sent] = cloud.accepted
+      for (const _repetition of [1, 2]) expect(await echo('15550007005', 'Hello', sent?.wamid)).to.equal(200)
+      expect(await readSent()).to.deep.equal(['workflow sent'])
+      expect((await readConversation(id)).automation.state).to.equal('on')
+      await echo('15550007005', 'Hello')
+      expect(await readSent()).to.deep.equal(['workflow sent', 'device sent'])
+      expect((await readConversation(id)).automation.state).to.equal('paused')
+    })
+
+    it('stores one that a member writes long after a message with that text whose delivery stayed unknown', async () => {
+      await buildWorkflow(workspace, ANSWER)
+      cloud.dropNextResponse('reset')
+      await cloud.webhooks.sendText({ from: '15550007006', body: 'hi' })
+      const { id } = await findContact('+15550007006')
+      const readStatuses = async () =>
+        (await readConversation(id)).messages.map(({ status }: ApiResponse['body']) => status)
+      await waitUntil(async () => (await readStatuses()).includes('failed'))
+      app.clock.advance(10 * MINUTE)
+      await echo('15550007006', 'Hello')
+      expect(await readStatuses()).to.deep.equal(['received', 'failed', 'sent'])
     })
   })
 

@@ -340,7 +340,8 @@ describe('WhatsApp channel send', () => {
     api.dropNextResponse('reset')
     expect(await send()).to.have.nested.property('error.code', 'delivery_unknown')
     api.dropNextResponse('hang')
-    expect(await open({ timeoutMs: 50 }).send(text())).to.include({ kind: 'unknown' })
+    // Long enough for the message to arrive, on a busy machine too.
+    expect(await open({ timeoutMs: 2 * SECOND }).send(text())).to.include({ kind: 'unknown' })
     expect(api.accepted).to.have.length(2)
   })
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { SECOND } from '../../../platform/time.ts'
 import type { OutboundFile, UploadResult } from '../../channel.ts'
 import { callGraphApi } from '../post-message.ts'
-import { classifyException, classifyFailure, type Failure, retryLater } from '../send-message.ts'
+import { classifyException, classifyFailure, type Failure, retryLater } from './send-message.ts'
 import type { WhatsappSettings } from '../settings.ts'
 
 const Uploaded = z.looseObject({ id: z.string().min(1).max(512) })

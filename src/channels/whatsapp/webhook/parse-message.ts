@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import type { TextCounts } from '../../../platform/bounded-json.ts'
 import { toE164 } from '../../../platform/phone.ts'
 import type { InboundMessage, MessageEcho, NumberChange, ProviderFile, Sender } from '../../channel.ts'
-import { timestamp, parseValid, text } from '../provider-json.ts'
+import { timestamp, parseValid, text, parseProviderJson } from '../provider-json.ts'
 import { boundContent } from './bound-content.ts'
-import { parseFlowAnswers } from './parse-flow-answers.ts'
+
+/** Longer answers to a flow would not fit into the content of a message. */
+const FLOW_ANSWERS_LENGTH_MAX = 64 * 1024
 
 const Message = z.looseObject({
   id: z.string().min(1).max(512),
@@ -64,12 +67,15 @@ export function isKnownType(type: string): boolean {
   return type === 'system' || Object.hasOwn(TEXT_FIELDS, type)
 }
 
+/** Parts of a call that its messages share. `counts` bounds the JSON texts within them. */
+type Call = { contacts: Contacts; counts: TextCounts }
+
 /**
  * Parses an inbound message. Returns undefined for notices of the provider, which open no service window, and for group
  * messages, since a reply would go to one person only.
  */
-export function parseMessage(input: unknown, contacts: Contacts): InboundMessage | undefined {
-  const parsed = parsePersonal(input, contacts, (message) => ({
+export function parseMessage(input: unknown, call: Call): InboundMessage | undefined {
+  const parsed = parsePersonal(input, call, (message) => ({
     phone: message.from,
     userId: message.from_user_id,
     parentUserId: message.from_parent_user_id,
@@ -78,8 +84,8 @@ export function parseMessage(input: unknown, contacts: Contacts): InboundMessage
 }
 
 /** Parses a message that a member wrote in the app on the phone; undefined as for `parseMessage`. */
-export function parseEcho(input: unknown, contacts: Contacts): MessageEcho | undefined {
-  const parsed = parsePersonal(input, contacts, (message) => ({
+export function parseEcho(input: unknown, call: Call): MessageEcho | undefined {
+  const parsed = parsePersonal(input, call, (message) => ({
     phone: message.to,
     userId: message.to_user_id,
     parentUserId: message.to_parent_user_id,
@@ -90,14 +96,14 @@ export function parseEcho(input: unknown, contacts: Contacts): MessageEcho | und
 /** Parses a message to or from one person, whose ids are in the fields that `toIds` reads. */
 function parsePersonal(
   input: unknown,
-  contacts: Contacts,
+  { contacts, counts }: Call,
   toIds: (message: Message) => Parameters<typeof toSender>[0],
 ): { person: Sender; parts: Omit<InboundMessage, 'from'> } | undefined {
   const message = Message.safeParse(input).data
   if (!message || message.type === 'system' || message.group_id !== undefined) return undefined
   const person = toSender(toIds(message), contacts)
   if (person.phone === null && person.userId === null) return undefined
-  return { person, parts: { providerMessageId: message.id, ...toParts(message) } }
+  return { person, parts: { providerMessageId: message.id, ...toParts(message, counts) } }
 }
 
 /** Parses the notice that a person has another number or id; undefined for any other message. */
@@ -114,13 +120,16 @@ export function parseNumberChange(input: unknown): NumberChange | undefined {
   return isComplete ? { from, to, at: notice.timestamp } : undefined
 }
 
-function toParts(message: Message): Omit<InboundMessage, 'providerMessageId' | 'from'> {
+function toParts(message: Message, counts: TextCounts): Omit<InboundMessage, 'providerMessageId' | 'from'> {
   const { type } = message
   const part = at(message, type) ?? null
   const fields = Object.hasOwn(TEXT_FIELDS, type) ? TEXT_FIELDS[type] : undefined
   return {
     type: fields ? type : 'unsupported',
-    ...boundContent({ body: firstText(replyPart(type, part), fields ?? []), content: toContent(message, part) }),
+    ...boundContent({
+      body: firstText(replyPart(type, part), fields ?? []),
+      content: toContent(message, part, counts),
+    }),
     replyToProviderId: message.context?.id ?? (type === 'reaction' ? stringAt(part, 'message_id') : null),
     ...(FILE_TYPES.has(type) ? { file: toFile(part) } : {}),
     at: message.timestamp,
@@ -195,10 +204,10 @@ function replyPart(type: string, part: unknown): unknown {
 }
 
 /** Content other than text, including the advertisement the customer came from and errors of unsupported types. */
-function toContent({ type, referral, errors }: Message, part: unknown): InboundMessage['content'] {
+function toContent({ type, referral, errors }: Message, part: unknown, counts: TextCounts): InboundMessage['content'] {
   const chosen = type === 'button' ? stringAt(part, 'payload') : stringAt(replyPart(type, part), 'id')
   const flowJson = type === 'interactive' ? stringAt(replyPart(type, part), 'response_json') : null
-  const answers = flowJson === null ? undefined : parseFlowAnswers(flowJson)
+  const answers = flowJson === null ? undefined : parseFlowAnswers(flowJson, counts)
   const content = {
     ...(chosen !== null && (type === 'button' || type === 'interactive') ? { buttonId: chosen } : {}),
     ...(answers === undefined ? {} : { answers }),
@@ -220,4 +229,18 @@ function stringAt(part: unknown, field: string): string | null {
 
 function at(part: unknown, field: string): unknown {
   return typeof part === 'object' && part !== null && Object.hasOwn(part, field) ? Reflect.get(part, field) : undefined
+}
+
+/**
+ * Parses the answers to a WhatsApp Flow, which arrive as JSON text; undefined if they are not an object, or the call has
+ * too many values with them.
+ */
+function parseFlowAnswers(json: string, counts: TextCounts): object | undefined {
+  if (json.length > FLOW_ANSWERS_LENGTH_MAX) return undefined
+  try {
+    const answers = parseProviderJson(Buffer.from(json), counts)
+    return typeof answers === 'object' && answers !== null && !Array.isArray(answers) ? answers : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import type { TextCounts } from '../../../platform/bounded-json.ts'
 import { AppError, InvalidError, TooLargeError } from '../../../platform/errors.ts'
 import { getField } from '../../../platform/get-field.ts'
-import { emptyInbound, type Inbound } from '../../channel.ts'
+import { emptyInbound, type Inbound, type PreferenceUpdate } from '../../channel.ts'
 import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
-import { parseContacts, parseEcho, parseMessage, parseNumberChange } from './parse-message.ts'
-import { parsePreference } from './parse-preference.ts'
+import { parseContacts, parseEcho, parseMessage, parseNumberChange, type Contacts, toSender } from './parse-message.ts'
 import { parseStatus } from './parse-status.ts'
 import { parseTemplateUpdate } from './parse-template-update.ts'
 import { list, parseProviderJson, parseValid, text, timestamp } from '../provider-json.ts'
@@ -25,8 +25,11 @@ const Messages = z.looseObject({ contacts: list, messages: list, statuses: list,
 const Preferences = z.looseObject({ contacts: list, user_preferences: list })
 const Echoes = z.looseObject({ contacts: list, message_echoes: list })
 
+/** `counts` has the values of the call, with those of the JSON texts within it. */
+type Context = { at: Date | null; unknown: UnknownParts; counts: TextCounts }
+
 /** Adds the parts of a change to `inbound`. Returns the number of parts that were skipped. */
-type Parse = (value: Value, inbound: Inbound, context: { at: Date | null; unknown: UnknownParts }) => number
+type Parse = (value: Value, inbound: Inbound, context: Context) => number
 
 /** Fields of a number, which they name. */
 const NUMBER_FIELDS: Record<string, Parse> = {
@@ -36,11 +39,11 @@ const NUMBER_FIELDS: Record<string, Parse> = {
     const contacts = parseContacts(people)
     return addAll(inbound.preferences, preferences, (part) => parsePreference(part, contacts))
   },
-  smb_message_echoes: (value, inbound, { unknown }) => {
+  smb_message_echoes: (value, inbound, { unknown, counts }) => {
     const { contacts: people, message_echoes: echoes } = Echoes.parse(value)
     const contacts = parseContacts(people)
     unknown.addTypes(echoes)
-    return addAll(inbound.echoes, echoes, (part) => parseEcho(part, contacts))
+    return addAll(inbound.echoes, echoes, (part) => parseEcho(part, { contacts, counts }))
   },
 }
 
@@ -75,7 +78,8 @@ const PARSERS = { ...NUMBER_FIELDS, ...ACCOUNT_FIELDS }
 export function parseWebhook(body: Buffer, { phoneNumberId, wabaId }: Settings): Inbound {
   const inbound = emptyInbound()
   const unknown = new UnknownParts()
-  const entries = parseEntries(body)
+  const counts = { nodes: 0, wideNames: 0 }
+  const entries = parseEntries(body, counts)
   assertFewParts(entries.flatMap(({ changes }) => changes))
   for (const { id, time: at = null, changes } of entries) {
     for (const input of changes) {
@@ -90,7 +94,7 @@ export function parseWebhook(body: Buffer, { phoneNumberId, wabaId }: Settings):
         unknown.add(`field:${field}`)
         inbound.ignored += 1
       } else if (Object.hasOwn(NUMBER_FIELDS, field) ? isOfNumber(value, phoneNumberId) : !wabaId || id === wabaId) {
-        inbound.ignored += parse(value, inbound, { at, unknown })
+        inbound.ignored += parse(value, inbound, { at, unknown, counts })
       } else {
         inbound.ignored += 1
       }
@@ -117,9 +121,9 @@ function tooManyParts(): TooLargeError {
   return new TooLargeError('too_many_parts', `The call has more than ${PARTS_MAX} parts. Send them in several calls`)
 }
 
-function parseEntries(body: Buffer): z.output<typeof Entry>[] {
+function parseEntries(body: Buffer, counts: TextCounts): z.output<typeof Entry>[] {
   try {
-    const entries = parseValid(Envelope, [parseProviderJson(body)]).flatMap(({ entry }) => entry)
+    const entries = parseValid(Envelope, [parseProviderJson(body, counts)]).flatMap(({ entry }) => entry)
     if (entries.length > PARTS_MAX) throw tooManyParts()
     return parseValid(Entry, entries)
   } catch (cause) {
@@ -132,7 +136,7 @@ function isOfNumber(value: Value, phoneNumberId: string): boolean {
   return Metadata.safeParse(value).data?.metadata.phone_number_id === phoneNumberId
 }
 
-function parseMessages(value: Value, inbound: Inbound, { at, unknown }: { at: Date | null; unknown: UnknownParts }) {
+function parseMessages(value: Value, inbound: Inbound, { at, unknown, counts }: Context) {
   const { contacts: people, messages, statuses, errors } = Messages.parse(value)
   const contacts = parseContacts(people)
   unknown.addKeys('value', value)
@@ -142,7 +146,7 @@ function parseMessages(value: Value, inbound: Inbound, { at, unknown }: { at: Da
   inbound.numberChanges.push(...changes.filter((change) => change !== undefined))
   const others = messages.filter((_, index) => changes[index] === undefined)
   return (
-    addAll(inbound.messages, others, (message) => parseMessage(message, contacts)) +
+    addAll(inbound.messages, others, (message) => parseMessage(message, { contacts, counts })) +
     addAll(inbound.statuses, statuses, parseStatus) +
     addAll(inbound.channelUpdates, errors, (error) => parseErrors(error, at))
   )
@@ -153,4 +157,24 @@ function addAll<Part>(target: Part[], parts: unknown[], parse: (part: unknown) =
   const valid = parts.map(parse).filter((part) => part !== undefined)
   target.push(...valid)
   return parts.length - valid.length
+}
+
+const Preference = z.looseObject({
+  wa_id: text,
+  user_id: text,
+  category: z.literal('marketing_messages'),
+  value: z.enum(['stop', 'resume', 'signup']),
+  detail: text,
+  timestamp,
+})
+
+/** Parses a choice that a person made in WhatsApp; undefined if it is malformed or of another category. */
+function parsePreference(input: unknown, contacts: Contacts): PreferenceUpdate | undefined {
+  const preference = Preference.safeParse(input).data
+  if (!preference) return undefined
+  const { wa_id: phone, user_id: userId, value, detail, timestamp: at } = preference
+  const from = toSender({ phone, userId, parentUserId: undefined }, contacts)
+  if (from.phone === null && from.userId === null) return undefined
+  const choice = value === 'stop' ? 'opted_out' : 'opted_in'
+  return { from, category: 'marketing', choice, detail: detail ?? null, at }
 }

@@ -1,7 +1,7 @@
 import type { StatusUpdate } from '../../../channels/channel.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { isUuid, newId } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { lockMessages, sortForLocking } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../../consent/apply-provider-opt-outs.ts'
 import { keepWebhooksSql, type RawWebhook } from '../../provider-webhooks/keep-webhooks.ts'

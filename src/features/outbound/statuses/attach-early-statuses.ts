@@ -1,6 +1,7 @@
 import type { ProviderError } from '../../../channels/channel.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
-import type { Scope, SystemScope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
+import type { SystemScope } from '../../../scope/system-scope.ts'
 import { lockMessages } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts } from '../../consent/apply-provider-opt-outs.ts'
 import { promoteStatuses } from '../promote-statuses.ts'

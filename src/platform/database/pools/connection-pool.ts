@@ -1,9 +1,9 @@
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts'
 import { cancelStatement } from '../cancel-statement.ts'
 import { SharedTransactions } from './shared-transactions.ts'
-import { transact } from './transaction.ts'
+import { transact } from '../transaction.ts'
 import { closeDatabase, type Database, openDatabase, type PoolSettings } from '../database.ts'
-import { type Connections, deriveDatabase } from './derive-database.ts'
+import { type Connections, deriveDatabase } from '../derive-database.ts'
 
 /** The work that statements belong to. */
 export type Work = {

@@ -1,6 +1,6 @@
-import { type Database, isOutage, QUERY_CANCELED, sqlState } from '../database.ts'
+import { type Database, isGeneralOutage } from '../database.ts'
 import { createSqlTag } from '../sql.ts'
-import { leaveToCommit } from './transaction.ts'
+import { leaveToCommit } from '../transaction.ts'
 
 /** The work of one caller in a transaction. `isShared` is true if the transaction contains that of others, too. */
 type Work<T> = (db: Database, isShared: boolean) => Promise<T>
@@ -119,8 +119,7 @@ export class SharedTransactions {
       else await this.#executeTogether(parts)
       for (const { commit } of parts) commit()
     } catch (error) {
-      const isLost = isOutage(error) && sqlState(error) !== QUERY_CANCELED
-      if (parts.length === 1 || isLost) for (const { reject } of parts) reject(error)
+      if (parts.length === 1 || isGeneralOutage(error)) for (const { reject } of parts) reject(error)
       else this.#waiting.unshift(...parts.map((part) => ({ ...part, isAlone: true })))
     }
   }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { findServers, type Server, type Servers } from './servers.ts'
-import { splitHosts } from './split-hosts.ts'
+import { splitHosts } from '../database-url.ts'
 
 /** A client of the driver that connects to the primary server if its URL has several hosts. */
 export class ServerClient extends pg.Client {

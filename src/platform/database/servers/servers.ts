@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { SECOND } from '../../time.ts'
-import { DatabaseUrlError, NO_PRIMARY, toDatabaseUrlError } from '../database-url.ts'
+import { DatabaseUrlError, NO_PRIMARY, toDatabaseUrlError, splitHosts } from '../database-url.ts'
 import { destroySocket } from '../connections.ts'
 import { ServerProbe, type ServerState } from './server-probe.ts'
-import { splitHosts } from './split-hosts.ts'
 
 const CHECK_MS = SECOND
 /** Checks between two looks at the other servers. */

@@ -5,7 +5,7 @@ const { format: toSnakeCase } = snakeCaseMappers()
 const NAME = /^[a-z][a-z0-9_]*$/
 
 /** Returns the columns of rows but for the tenant, as a list. Keys are names of properties or columns of the code. */
-export function listColumns(rows: readonly object[]): SqlFragment {
+function listColumns(rows: readonly object[]): SqlFragment {
   const columns = new Set(rows.flatMap((row) => Object.keys(toSnakeCase({ ...row }))))
   columns.delete('tenant_id')
   const names = [...columns].map(quoteName)

@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
-import { deadline } from '../../platform/concurrency/deadline.ts'
-import { getField } from '../../platform/get-field.ts'
-import { OutboundError } from '../../platform/outbound/outbound-error.ts'
-import { MINUTE, SECOND } from '../../platform/time.ts'
-import { type OutboundMessage, type ProviderError, SEND_MAX_MS, type SendResult } from '../channel.ts'
-import { classifyError, ProviderErrorBody } from './classify-error.ts'
-import { composePayload } from './sending/compose-payload.ts'
-import { type ApiResponse, postMessage } from './post-message.ts'
-import type { WhatsappSettings } from './settings.ts'
+import { deadline } from '../../../platform/concurrency/deadline.ts'
+import { getField } from '../../../platform/get-field.ts'
+import { OutboundError } from '../../../platform/outbound/outbound-error.ts'
+import { MINUTE, SECOND } from '../../../platform/time.ts'
+import { type OutboundMessage, type ProviderError, SEND_MAX_MS, type SendResult } from '../../channel.ts'
+import { classifyError, ProviderErrorBody } from '../classify-error.ts'
+import { composePayload } from './compose-payload.ts'
+import { type ApiResponse, postMessage } from '../post-message.ts'
+import type { WhatsappSettings } from '../settings.ts'
 
 const Accepted = z.looseObject({
   contacts: z.array(z.looseObject({ wa_id: z.string().regex(/^\d+$/) })).catch([]),

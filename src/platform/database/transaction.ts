@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { Knex } from 'knex'
 import type pg from 'pg'
-import { withinTime } from '../../concurrency/deadline.ts'
-import { SECOND } from '../../time.ts'
-import { cancelStatement } from '../cancel-statement.ts'
-import { findSocket } from '../connections.ts'
-import { type Database, isOutage, sqlState } from '../database.ts'
+import { withinTime } from '../concurrency/deadline.ts'
+import { SECOND } from '../time.ts'
+import { cancelStatement } from './cancel-statement.ts'
+import { findSocket } from './connections.ts'
+import { type Database, isOutage, sqlState } from './database.ts'
 import { deriveDatabase } from './derive-database.ts'
 
 /** A statement with the parameters of Postgres, and its result with rows as lists. */

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts'
+import type { Database } from './database.ts'
 
 /** The members of a knex client that hand out connections. */
 export type Connections = {

@@ -1,4 +1,4 @@
-import { type Channel, emptyInbound } from '../channel.ts'
+import { type Channel, emptyInbound } from './channel.ts'
 
 /** Sandbox channel: it delivers immediately, and its inbound messages come from the API instead of webhook calls. */
 export const sandboxChannel: Channel = {
