@@ -1,6 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** A message of a customer counts as a reply to a broadcast for this long, and a withdrawal of its consent as an opt-out. */
 export const ATTRIBUTED_MS = 72 * HOUR
@@ -9,8 +9,8 @@ type Received = { messageId: string; conversationId: string; contactId: string }
 export type Reply = Received & { broadcastId: string; recipientId: string; afterMs: number }
 
 /**
- * Attributes the first message of each contact to the broadcast that reached it last on the channel, within 72 hours, and
- * counts it. A broadcast has at most one reply of each recipient. The caller holds the locks of the conversations.
+ * Attributes the first message of each contact to the broadcast that reached it last on the channel, within 72 hours.
+ * A broadcast has at most one reply of each recipient. The caller holds the locks of the conversations.
  */
 export async function attributeReplies(tx: Scope, channelId: string, messages: Received[]): Promise<Reply[]> {
   const first = [...new Map(messages.toReversed().map((message) => [message.contactId, message])).values()]
@@ -25,14 +25,10 @@ export async function attributeReplies(tx: Scope, channelId: string, messages: R
       where s.tenant_id = ${tx.tenantId} and s.contact_id = x.contact_id and s.sent_at > ${addMs(now, -ATTRIBUTED_MS)}
       order by s.sent_at desc limit 1) r on r.replied_at is null`
   if (reached.length === 0) return []
-  const recorded = await tx.sql<{ id: string; broadcastId: string }>('recordReplies')`
+  const recorded = await tx.sql<{ id: string }>('recordReplies')`
     update broadcast_recipients set replied_at = ${now}, updated_at = ${now}
     where tenant_id = ${tx.tenantId} and id = any(${reached.map(({ recipientId }) => recipientId)}) and replied_at is null
-    returning id, broadcast_id`
-  await tx.sql('countReplies')`
-    insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
-    select ${tx.tenantId}::uuid, id, 'replied', count(*)
-    from unnest(${recorded.map(({ broadcastId }) => broadcastId)}::uuid[]) as x (id) group by id`
+    returning id`
   const recordedIds = new Set(recorded.map(({ id }) => id))
   const replies = reached.filter(({ recipientId }) => recordedIds.has(recipientId))
   await tx.record(

@@ -1,5 +1,5 @@
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 export type PauseReason = 'user' | 'quality' | 'template_paused' | 'billing' | 'auth' | 'account' | 'failure_rate'
 

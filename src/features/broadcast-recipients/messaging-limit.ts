@@ -1,5 +1,5 @@
 import { addMs, DAY, HOUR } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Converts the limit that the provider reports; null if there is none. */
 export function parseMessagingLimit(limit: string | null): number | null {

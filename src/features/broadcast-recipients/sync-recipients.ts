@@ -1,6 +1,5 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
-import { countChangesSql } from './count-deltas.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 
 /** Statuses of a message that the provider has taken, by rank. */
@@ -29,12 +28,12 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
     'syncRecipients',
   )`
     with locked as (
-       select r.id, r.broadcast_id, r.status as previous, r.message_id, r.accepted_count > 0 as was_accepted from broadcast_recipients r
+       select r.id, r.status as previous, r.message_id from broadcast_recipients r
        where r.tenant_id = ${tx.tenantId} and r.id in (
          select m.recipient_id from messages m where m.tenant_id = ${tx.tenantId} and m.id = any(${messageIds}))
        order by r.id for no key update),
      changed as (
-       select distinct on (l.id) l.id, l.broadcast_id, l.previous, l.was_accepted, m.id <> l.message_id as is_repeated, ${sqlText(STATUS)} as status, ${sqlText(SKIP_REASON)} as skip_reason,
+       select distinct on (l.id) l.id, l.previous, m.id <> l.message_id as is_repeated, ${sqlText(STATUS)} as status, ${sqlText(SKIP_REASON)} as skip_reason,
          m.channel_id, m.provider_message_id, m.sent_at, m.delivered_at, m.read_at, m.failed_at, m.error, (
            select count(*) from messages a
            join provider_message_ids p on p.tenant_id = ${tx.tenantId} and p.message_id = a.id
@@ -42,11 +41,6 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
        from locked l join messages m on m.tenant_id = ${tx.tenantId} and m.recipient_id = l.id
        where m.id = l.message_id or m.status = any(${sqlText(SUCCESSES)})
        order by l.id, array_position(${sqlText(SUCCESSES)}, m.status) desc nulls last),
-     counted as (${countChangesSql(tx.tenantId, 'changed')}),
-     accepted as (
-       insert into broadcast_count_deltas (tenant_id, broadcast_id, counter, delta)
-       select ${tx.tenantId}::uuid, broadcast_id, 'accepted', count(*) from changed
-       where accepted_count > 0 and not was_accepted group by broadcast_id),
      updated as (
        update broadcast_recipients r set status = c.status, updated_at = ${now}, accepted_count = c.accepted_count,
          skip_reason = case when c.status = 'skipped' then c.skip_reason end, error = c.error,
@@ -66,7 +60,7 @@ export async function syncRecipients(tx: Scope, messageIds: string[]): Promise<v
     rows.flatMap(({ id, isRepeated }) => (isRepeated ? [id] : [])),
   )
   const channelIds = rows.flatMap(({ channelId, isFinished }) => (isFinished ? [channelId] : []))
-  await tx.enqueue(...channelIds.map((channelId) => broadcastJob(tx.tenantId, channelId)))
+  tx.enqueue(...channelIds.map((channelId) => broadcastJob(tx.tenantId, channelId)))
 }
 
 /** Cancels the queued messages of recipients of whom the provider turns out to have accepted an earlier one. */

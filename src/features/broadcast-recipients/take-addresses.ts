@@ -1,15 +1,26 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** SQL condition that another recipient of the broadcast of `row` has been sent the message at the address of `row`. */
-export function isAddressTakenSql({ tenantId }: Scope, row: 'd'): SqlFragment {
+export function isAddressTakenSql(scope: Scope, row: 'd'): SqlFragment {
+  const { tenantId } = scope
   const others = sqlFragment`
     select from broadcast_recipients o where o.tenant_id = ${tenantId} and o.broadcast_id = ${sqlText(row)}.broadcast_id
       and o.id <> ${sqlText(row)}.id and o.status not in ('pending', 'skipped', 'canceled')`
   return sqlFragment`(
     exists (${others} and o.sent_to = ${sqlText(row)}.address)
-    or exists (${others} and o.sent_to is null and o.skip_reason is null and o.address = ${sqlText(row)}.address))`
+    or exists (${others} and o.sent_to is null and o.skip_reason is null and o.address = ${sqlText(row)}.address)
+    or exists (${others} and o.sent_hash = ${addressHashSql(scope, `${row}.address`)}))`
+}
+
+/**
+ * SQL hash that stays of an address when it is erased. It is equal for equal addresses of a workspace, and nobody finds
+ * the address by trying all numbers without the key.
+ */
+export function addressHashSql({ tenantId, secrets }: Scope, address: string): SqlFragment {
+  const key = secrets.authenticate(tenantId, 'erased address')
+  return sqlFragment`sha256(convert_to(${key}::text || ${sqlText(address)}, 'UTF8'))`
 }
 
 /**

@@ -2,7 +2,7 @@ import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts/cons
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'

@@ -1,5 +1,5 @@
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { diffDetails } from './diff-details.ts'

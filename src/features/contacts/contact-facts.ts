@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Facts of the contact `c` that placeholders such as `{{contact.name}}` read. */
 export function contactFactsSql(tenantId: string): SqlFragment {

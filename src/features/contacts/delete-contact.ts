@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'

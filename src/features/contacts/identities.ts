@@ -1,5 +1,5 @@
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 
 export type NewIdentity = { contactId: string; kind: 'phone' | 'bsuid'; value: string }

@@ -3,7 +3,7 @@ import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/dat
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { removeTrunkZero, toPhoneKey } from '../../platform/phone.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { countSql, keptCountSql, toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'

@@ -2,7 +2,7 @@ import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
 import { toPhoneKey } from '../../platform/phone.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { findByPhone } from './find-or-create-contacts.ts'
 
 /**

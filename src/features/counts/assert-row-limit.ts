@@ -1,6 +1,6 @@
 import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 type RowLimit = { code: string; max: number; noun: string; table: SqlFragment; isCounted?: SqlFragment }
 

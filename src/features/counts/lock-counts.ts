@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /**
  * Makes the transaction the only one that rolls up or recounts the numbers of a workspace. Those that write rows do not wait

@@ -1,10 +1,15 @@
 import type { Database } from '../../platform/database/database.ts'
 import { createSqlTag } from '../../platform/database/sql.ts'
-import { assertNamesTenant, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
-import { type Counter, countRowsSql } from './counter.ts'
-import { fillPhoneKeys } from './fill-phone-keys.ts'
+import {
+  assertNamesTenant,
+  joinFragments,
+  sqlFragment,
+  type SqlFragment,
+} from '../../platform/database/statements/statement.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { countByKeySql, COUNTERS } from './counter.ts'
 import { lockCounts } from './lock-counts.ts'
+import { PHONE_SPELLINGS } from '../../platform/phone.ts'
 
 type Source = Pick<Scope, 'sql' | 'tenantId'>
 
@@ -24,10 +29,9 @@ export async function recount(db: Database, tenantId: string): Promise<void> {
   await db.transaction(async (tx) => {
     const source = toSource(tx, tenantId)
     await lockCounts(source)
-    if (await hasTriggers(tx)) await recountRows(source)
-    else await dropCounts(source)
-    await recountRuns(source)
-    await recountRecipients(source)
+    await source.sql('dropCounts')`delete from kept_counts where tenant_id = ${tenantId}`
+    const [workspace] = await source.sql('lockWorkspace')`select 1 from workspaces where id = ${tenantId} for key share`
+    if (workspace && (await hasTriggers(tx))) await recountRows(source)
   })
 }
 
@@ -35,69 +39,49 @@ function toSource(db: Database, tenantId: string): Source {
   return { tenantId, sql: (name) => createSqlTag(db, name, (statement) => assertNamesTenant(statement, tenantId)) }
 }
 
-/** Returns true if the numbers of rows are kept. A distributed database has no triggers. */
+/** Returns true if numbers of rows are kept. A distributed database has no triggers. */
 async function hasTriggers(db: Database): Promise<boolean> {
   const [found] = await createSqlTag(db, 'findCountTriggers')`
     select 1 from pg_trigger where tgrelid = 'contacts'::regclass and tgname = 'contacts_counted_insert'`
   return found !== undefined
 }
 
-const TOTALS = ['contacts', 'conversations', 'groups', 'broadcasts'] as const satisfies Counter[]
-
 /** One statement, as all numbers and the recorded changes have to be read as of the same time. */
 async function recountRows({ sql, tenantId }: Source): Promise<void> {
-  const totals = TOTALS.map(
+  const counted = COUNTERS.map(
     (counter) =>
-      sqlFragment`select ${counter}::text as counter, ${tenantId}::uuid as owner_id, ${countRowsSql(tenantId, counter, tenantId)} as n`,
+      sqlFragment`select ${counter}::text as counter, owner_id, key, n from (${countByKeySql(tenantId, counter)}) rows
+        union all select ${counter}::text, ${tenantId}::uuid, '', 0`,
   )
-  const members = [
-    sqlFragment`select 'tag_contacts', tags.id, ${countRowsSql(tenantId, 'tag_contacts', sqlFragment`tags.id`)}
-      from tags where tags.tenant_id = ${tenantId}`,
-    sqlFragment`select 'group_contacts', groups.id, ${countRowsSql(tenantId, 'group_contacts', sqlFragment`groups.id`)}
-      from groups where groups.tenant_id = ${tenantId}`,
-  ]
-  const [first, ...others] = [...totals, ...members]
-  const counted = others.reduce<SqlFragment>((all, one) => sqlFragment`${all} union all ${one}`, first ?? sqlFragment``)
   await sql('recountRows')`
-    with deltas as (delete from count_deltas where tenant_id = ${tenantId}),
-    counted as (${counted})
-    insert into counts (tenant_id, counter, owner_id, count, counted_at)
-    select ${tenantId}::uuid, counter, owner_id, n, now() from counted
-    on conflict (tenant_id, counter, owner_id) do update set count = excluded.count, counted_at = excluded.counted_at`
-  await sql('dropOldCounts')`
-    delete from counts where counts.tenant_id = ${tenantId} and (
-      (counter = 'tag_contacts' and owner_id not in (select id from tags where tags.tenant_id = ${tenantId}))
-      or (counter = 'group_contacts' and owner_id not in (select id from groups where groups.tenant_id = ${tenantId})))`
+    with deltas as (delete from kept_count_deltas where tenant_id = ${tenantId}),
+    counted as (${joinFragments(counted, ' union all ')})
+    insert into kept_counts (tenant_id, counter, owner_id, key, count, counted_at)
+    select ${tenantId}::uuid, counter, owner_id, key, sum(n), case when owner_id = ${tenantId} then now() end
+    from counted group by counter, owner_id, key`
 }
 
-async function dropCounts({ sql, tenantId }: Source): Promise<void> {
-  await sql('dropCountDeltas')`delete from count_deltas where tenant_id = ${tenantId}`
-  await sql('dropCounts')`delete from counts where tenant_id = ${tenantId}`
-}
-
-async function recountRuns({ sql, tenantId }: Source): Promise<void> {
-  await sql('recountRuns')`
-    with deltas as (delete from run_count_deltas where tenant_id = ${tenantId}),
-    counted as (
-      select workflow_id, workflow_version as version, status, count(*) as n from runs where tenant_id = ${tenantId}
-      group by workflow_id, workflow_version, status
-      union all select workflow_id, version, status, 0 from run_counts where tenant_id = ${tenantId})
-    insert into run_counts (tenant_id, workflow_id, version, status, count)
-    select ${tenantId}::uuid, workflow_id, version, status, sum(n) from counted
-    group by workflow_id, version, status order by workflow_id, version, status
-    on conflict (tenant_id, workflow_id, version, status) do update set count = excluded.count`
-}
-
-async function recountRecipients({ sql, tenantId }: Source): Promise<void> {
-  await sql('recountRecipients')`
-    with deltas as (delete from broadcast_count_deltas where tenant_id = ${tenantId})
-    update broadcasts set counts = (
-      select coalesce(jsonb_object_agg(status, n), '{}') || jsonb_build_object('total', coalesce(sum(n), 0),
-        'accepted', coalesce(sum(accepted), 0), 'replied', coalesce(sum(replied), 0), 'optedOut', coalesce(sum(opted_out), 0))
+/**
+ * Fills the missing keys of phone numbers, as the trigger on contacts does; a distributed database has none. A key that
+ * another contact has stays unused: of several contacts with one number, the oldest gets it.
+ */
+async function fillPhoneKeys({ sql, tenantId }: Pick<Scope, 'sql' | 'tenantId'>): Promise<void> {
+  await sql('fillPhoneKeys')`
+    update contacts set phone_key = keys.phone_key
+    from (
+      select distinct on (phone_key) id, phone_key
       from (
-        select status, count(*) as n, count(*) filter (where accepted_count > 0) as accepted,
-          count(replied_at) as replied, count(opted_out_at) as opted_out
-        from broadcast_recipients r where r.tenant_id = ${tenantId} and r.broadcast_id = broadcasts.id
-        group by status) counted)
-    where broadcasts.tenant_id = ${tenantId}`
+        select id, created_at, ${phoneKeySql(sqlFragment`phone`)} as phone_key
+        from contacts where tenant_id = ${tenantId} and phone is not null and phone_key is null) numbers
+      order by phone_key, created_at, id) keys
+    where contacts.tenant_id = ${tenantId} and contacts.id = keys.id and not exists (
+      select from contacts other where other.tenant_id = ${tenantId} and other.phone_key = keys.phone_key)`
+}
+
+function phoneKeySql(phone: SqlFragment): SqlFragment {
+  return PHONE_SPELLINGS.reduce(
+    (key, { pattern, replacement }) =>
+      sqlFragment`regexp_replace(${key}, ${pattern.source}, ${replacement.replaceAll('$', '\\')})`,
+    phone,
+  )
 }

@@ -1,5 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 
 /** `depth` counts the runs between the change and the action of a person or external system that caused it. */

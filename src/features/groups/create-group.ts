@@ -1,7 +1,7 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getGroup } from './queries.ts'
 import type { CreateGroup, Group } from './schema.ts'

@@ -1,7 +1,7 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
 import type { Contact } from '../contacts/schema.ts'

@@ -1,7 +1,7 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { changeGroupContacts } from './change-group-contacts.ts'
 import type { RemoveGroupContact } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { Group as GroupRow } from '../../models/contacts/group.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getGroup } from './queries.ts'
 import type { Group, UpdateGroup } from './schema.ts'
 

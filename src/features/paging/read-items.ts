@@ -1,6 +1,6 @@
 import { isUuid } from '../../platform/ids.ts'
 import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Table and columns that are read of a resource, wherever it is shown. */
 export type ItemSource = {

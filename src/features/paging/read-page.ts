@@ -1,5 +1,5 @@
 import { SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { NO_TIME, type Position, parseCursor, toCursor } from './cursor.ts'
 import type { ItemSource } from './read-items.ts'
@@ -29,7 +29,7 @@ export type Listing = ListRows & {
   total?: SqlFragment | number | undefined
   /**
    * The same number as triggers keep it, null if none is kept. It is exact in each snapshot, whichever program writes the
-   * rows, so pages can be found from the end of the list. A total that the code records is not.
+   * rows, so pages can be found from the end of the list.
    */
   kept?: SqlFragment | undefined
   /** Number of matches that are read for a page at least, and counted; fewer if reading them in order costs more. */

@@ -1,6 +1,6 @@
 import { processItems } from '../../engine/mailbox/process-items.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { cancelQueuedMessages } from '../outbound/cancel-queued-messages.ts'
 import { decisionPort } from '../execution/engine-port.ts'
 import { getRun } from './queries.ts'

@@ -1,11 +1,12 @@
-import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import { sqlFragment, joinFragments } from '../../platform/database/statements/statement.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
+import { keptSumSql } from '../counts/read-count.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { RUN_SOURCE, type RunDetails, toRun } from './queries.ts'
 import { isImpossible, type RunFilters, toRunConditions, toStatusConditions } from './run-filters.ts'
-import { runTotalSql } from './run-total.ts'
 import type { ListRuns, Run } from './schema.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
 
 /** A workflow with more versions than this is read without splitting by version. */
 const VERSIONS_MAX = 100
@@ -34,7 +35,7 @@ export async function listRuns(
         ? versions.flatMap((version) => byStatus.map((one) => sqlFragment`t.workflow_version = ${version} and ${one}`))
         : byStatus,
       order: { ...NEWEST_FIRST, sort, direction: sort === 'createdAt' ? 'asc' : 'desc' },
-      total: runTotalSql(scope.tenantId, filters),
+      ...toRunTotal(scope.tenantId, filters),
       item: RUN_SOURCE,
     },
     { limit, offset, cursor },
@@ -54,4 +55,18 @@ async function listVersions(scope: Scope, filters: RunFilters): Promise<number[]
       select from runs r where r.tenant_id = ${tenantId} and r.workflow_id = ${workflowId} and r.workflow_version = v.version)
     limit ${VERSIONS_MAX + 1}`
   return rows.length > VERSIONS_MAX ? undefined : rows.map((row) => row.version)
+}
+
+/** Returns the SQL of the number of runs by workflow, version and status, and of the kept one; nothing for other filters. */
+function toRunTotal(tenantId: string, filters: RunFilters) {
+  const { status, workflowId, version, ...others } = filters
+  if (Object.keys(definedFields(others)).length > 0) return {}
+  const isCounted = [sqlFragment`true`]
+  if (workflowId !== undefined) isCounted.push(sqlFragment`owner_id = ${workflowId}`)
+  if (version !== undefined) isCounted.push(sqlFragment`split_part(key, ':', 1) = ${String(version)}`)
+  if (status !== undefined) isCounted.push(sqlFragment`split_part(key, ':', 2) = any(${status})`)
+  const kept = keptSumSql(tenantId, 'runs', joinFragments(isCounted, ' and '))
+  const isRun = joinFragments([sqlFragment`t.tenant_id = ${tenantId}`, ...toRunConditions(filters)], ' and ')
+  const hasStatus = status === undefined ? sqlFragment`` : sqlFragment` and t.status = any(${status})`
+  return { kept, total: sqlFragment`coalesce(${kept}, (select count(*)::int from runs t where ${isRun}${hasStatus}))` }
 }

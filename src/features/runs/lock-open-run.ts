@@ -3,7 +3,7 @@ import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import { isFinished } from '../../engine/model/run.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /**
  * Locks the mailbox of a run, so that it is not being advanced concurrently.

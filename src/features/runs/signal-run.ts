@@ -1,7 +1,7 @@
 import { advanceJob } from '../automation/jobs.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getRun } from './queries.ts'
 import { lockOpenRun } from './lock-open-run.ts'
 import type { Run, SignalRun } from './schema.ts'
@@ -15,7 +15,7 @@ export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Prom
     const mailbox = await lockOpenRun(tx, runId)
     const payload = { runId, event, data: data ?? null }
     await putItems(tx, [{ id: newId(), mailbox, kind: 'signal', payload }])
-    await tx.enqueue(advanceJob(tx.tenantId))
+    tx.enqueue(advanceJob(tx.tenantId))
     return getRun(tx, { runId })
   })
 }

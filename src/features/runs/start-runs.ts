@@ -8,7 +8,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
@@ -159,5 +159,5 @@ async function queueRuns(tx: Scope, admitted: AdmittedRun[]): Promise<void> {
       data: { runId: state.id, workflowId, conversationId },
     })),
   )
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -1,7 +1,7 @@
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { DEFAULT_COLOR } from './ensure-tags.ts'
 import { getTag } from './queries.ts'

@@ -1,7 +1,7 @@
 import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getTag } from './queries.ts'
 import type { Tag, UpdateTag } from './schema.ts'
 

@@ -113,9 +113,9 @@ describe('pages of lists', function () {
     expect([...toIds(first), ...toIds(next)]).to.deep.equal(newestFirst)
   })
 
-  it('continue by cursor behind names that another program wrote, however long', async () => {
+  it('continue by cursor behind the longest names that another program can write', async () => {
     const other = await buildWorkspace(app)
-    const names = ['a', '王'.repeat(900), 'ж'.repeat(1350), 'z'.repeat(2700), 'zz']
+    const names = ['a', '王'.repeat(200), '\u0001'.repeat(200), '👩'.repeat(200), 'zz']
     await app.system.db('contacts').insert(names.map((name) => ({ tenant_id: other.tenantId, id: randomUUID(), name })))
     const found: string[] = []
     let cursor: string | undefined = ''

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { rollUpRunCounts } from '../../../src/features/runs/roll-up-run-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createRandom } from '../../support/random.ts'
@@ -102,13 +102,13 @@ describe('total of GET /api/runs', function () {
         const id = await pickId('/api/contacts', random())
         if (id) await workspace.request('DELETE', `/api/contacts/${id}`)
       },
-      () => rollUpRunCounts(app.system),
+      () => rollUpCounts(app.system),
     ]
     for (let round = 0; round < 60; round += 1) {
       await operations[Math.floor(random() * operations.length)]?.()
       if (round % 10 === 9) await expectExactTotals()
     }
-    await rollUpRunCounts(app.system)
+    await rollUpCounts(app.system)
     await expectExactTotals()
     expect(await countRows({})).to.be.greaterThan(5)
   })
@@ -118,23 +118,23 @@ describe('total of GET /api/runs', function () {
       Array.from({ length: 6 }, async (_, index) => {
         for (let times = 0; times < 5; times += 1) {
           await sendAsCustomer(workspace, { phone: `+4915112346${100 + index}`, body: 'sleep' })
-          await rollUpRunCounts(app.system)
+          await rollUpCounts(app.system)
         }
       }),
     )
     await app.work()
-    await Promise.all([rollUpRunCounts(app.system), rollUpRunCounts(app.system)])
+    await Promise.all([rollUpCounts(app.system), rollUpCounts(app.system)])
     expect(await getTotal('')).to.equal(60)
     await expectExactTotals()
-    expect(await app.system.db('run_count_deltas').where({ tenant_id: workspace.tenantId })).to.deep.equal([])
+    expect(await app.system.db('kept_count_deltas').where({ tenant_id: workspace.tenantId })).to.deep.equal([])
   })
 
   it('leaves no counter rows when a workspace is deleted', async () => {
     await receive('+4915112347000', 'ok')
-    await rollUpRunCounts(app.system)
+    await rollUpCounts(app.system)
     await app.system.db('workspaces').where({ id: workspace.tenantId }).delete()
-    await rollUpRunCounts(app.system)
-    for (const table of ['run_counts', 'run_count_deltas'])
+    await rollUpCounts(app.system)
+    for (const table of ['kept_counts', 'kept_count_deltas'])
       expect(await app.system.db(table).where({ tenant_id: workspace.tenantId })).to.deep.equal([])
   })
 })
