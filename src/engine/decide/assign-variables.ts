@@ -1,4 +1,4 @@
-import { assignVariable } from '../language/variables.ts'
+import { assignVariable } from '../language/definition/variables.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import type { JsonObject, RunState } from '../model/run.ts'
 import type { StepFailure } from '../model/step.ts'

@@ -6,7 +6,8 @@ export class StepError extends Error {
   readonly retryable: boolean
 
   constructor(code: string, message: string, options: ErrorOptions & { retryable?: boolean } = {}) {
-    super(message, options)
+    // The message may quote a text that was cut within a character, which no database stores.
+    super(message.toWellFormed(), options)
     this.code = code
     this.retryable = options.retryable ?? true
   }

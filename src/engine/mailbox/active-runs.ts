@@ -14,10 +14,19 @@ import { findOverride } from '../replay/step-output-overrides.ts'
 import { CascadeLimiter } from './cascade-limiter.ts'
 import { ALREADY_RUNNING, childResult, listUnawaitedChildren, planChildRun } from './child-runs.ts'
 import { HumanTakeover } from './human-takeover.ts'
-import { toEmptyWorkflow } from './empty-workflow.ts'
 import type { ItemContent, MailboxItem, NewItem } from './item.ts'
 import { type MailboxInput, type StartRequest, workflowKey } from './mailbox-input.ts'
-import { admit, findNextQueued, isBehindAnother } from './reentry.ts'
+import { Settings } from '../language/definition/settings.ts'
+import type { CompiledDefinition } from '../model/compiled.ts'
+
+const EMPTY_DEFINITION: CompiledDefinition = {
+  version: 1,
+  triggers: [],
+  settings: Settings.parse({}),
+  variables: {},
+  steps: [],
+  index: {},
+}
 
 const POSTPONE_MS = 15 * MINUTE
 
@@ -245,4 +254,38 @@ export class ActiveRuns {
   #findWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow | undefined {
     return this.#input.versions.get(workflowKey({ workflowId, version }))
   }
+}
+
+/** Stands for the workflow of a run whose version cannot be read. */
+function toEmptyWorkflow({ workflowId, workflowVersion: version }: StoredRun): PublishedWorkflow {
+  return { workflowId, name: '', version, compiled: EMPTY_DEFINITION }
+}
+
+type Admission = 'reject' | 'replace' | 'queue' | 'start'
+
+/** Applies the re-entry policy of a workflow to a new run beside `active` ones. */
+function admit({ reentry }: Settings, active: StoredRun[]): Admission {
+  if (active.length === 0) return 'start'
+  switch (reentry) {
+    case 'ignore':
+      return 'reject'
+    case 'restart':
+      return 'replace'
+    case 'queue':
+      return 'queue'
+    case 'parallel':
+      return 'start'
+  }
+}
+
+/** Finds the oldest queued run of a workflow. `runs` has the newest first. */
+function findNextQueued(runs: StoredRun[], workflowId: string): StoredRun | undefined {
+  return runs.findLast((run) => run.workflowId === workflowId && isQueued(run))
+}
+
+/** True behind a run that has started or has a lower id: creation times are not compared, because clocks may differ. */
+function isBehindAnother({ workflowId, state: { id } }: StoredRun, runs: StoredRun[]): boolean {
+  return runs.some(
+    (other) => isActive(other, workflowId) && other.state.id !== id && (!isQueued(other) || other.state.id < id),
+  )
 }

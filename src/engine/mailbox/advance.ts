@@ -15,7 +15,7 @@ export async function advance<Tx extends EngineTransaction>(port: EnginePort<Tx>
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const { mailboxes, areAll } = await port.listDueMailboxes(tenantId, MAILBOXES_MAX)
     if (mailboxes.length === 0) return false
-    const isMoreDue = await advanceMailboxes(port, tenantId, mailboxes, mailboxes.length)
+    const isMoreDue = await advanceMailboxes(port, tenantId, mailboxes)
     // Items that are put into mailboxes afterwards come with a job of their own.
     if (!isMoreDue && areAll) return false
   }
@@ -23,23 +23,21 @@ export async function advance<Tx extends EngineTransaction>(port: EnginePort<Tx>
 }
 
 /**
- * Advances a batch in one transaction; if that fails, one mailbox at a time, so that one cannot block the others. Returns
- * true if items of the batch are still due. Given a size, the transaction may be shared with other tenants.
+ * Advances a batch in one transaction; if that fails, in parts, so that one mailbox cannot block the others. What fails alone
+ * is advanced item by item, without a limit to its wait for a lock. Returns true if items of the batch may still be due.
  */
 async function advanceMailboxes<Tx extends EngineTransaction>(
   port: EnginePort<Tx>,
   tenantId: string,
   mailboxes: Mailbox[],
-  size?: number,
 ): Promise<boolean> {
-  try {
-    return await port.transaction(tenantId, (tx) => advanceBatch(port, tx, mailboxes), size)
-  } catch {
-    const [mailbox, ...rest] = mailboxes
-    if (rest.length > 0) for (const one of mailboxes) await advanceMailboxes(port, tenantId, [one])
-    else if (mailbox) await advanceItemByItem(port, tenantId, mailbox)
-    return true
-  }
+  let isMoreDue = false
+  const failed = await port.split(mailboxes, async (part, options) => {
+    const work = (tx: Tx) => advanceBatch(port, tx, part)
+    if (await port.transaction(tenantId, work, { size: part.length, ...options })) isMoreDue = true
+  })
+  for (const mailbox of failed) await advanceItemByItem(port, tenantId, mailbox)
+  return isMoreDue || failed.length > 0
 }
 
 /** A failing item is retried with backoff and blocks only its own mailbox until it is dead-lettered. */

@@ -42,14 +42,24 @@ export interface DecisionPort<Tx extends EngineTransaction> {
   apply(tx: Tx, advance: Advance, saveSteps: () => Promise<void>): Promise<void>
 }
 
+/** `size`: the number of mailboxes; with it, the work may share a transaction of the database with other tenants. */
+export type TransactionOptions = { size?: number; lockTimeoutMs?: number }
+
 /** Mailboxes with due items; `areAll` if the tenant has no others. */
 export type DueMailboxes = { mailboxes: Mailbox[]; areAll: boolean }
 
 export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<Tx> {
   /** Lists the mailboxes of the due items of a tenant that have waited longest, at most `limit` items. */
   listDueMailboxes(tenantId: string, limit: number): Promise<DueMailboxes>
-  /** Given the number of its mailboxes, the work may share a transaction of the database with other tenants. */
-  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>, size?: number): Promise<T>
+  transaction<T>(tenantId: string, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /**
+   * Executes a transaction for mailboxes or, if it fails, several ones for parts of them. Returns those that failed alone,
+   * and in an outage all that were left.
+   */
+  split(
+    mailboxes: Mailbox[],
+    run: (part: Mailbox[], options: TransactionOptions) => Promise<unknown>,
+  ): Promise<Mailbox[]>
   /** Returns true for a failure that says nothing about the item, such as an outage. It costs no attempt for an hour. */
   isTransient(error: unknown): boolean
   /** Takes an item that failed at its last attempt out of its mailbox and keeps it with the reason; false if it is gone. */

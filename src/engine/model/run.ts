@@ -6,7 +6,6 @@
  * it is plain JSON, its times ISO 8601 texts, so that a run read back from a database decides exactly as before.
  */
 import { HOUR } from '../../platform/time.ts'
-import type { CompiledDefinition } from './compiled.ts'
 
 export type JsonObject = Record<string, unknown>
 
@@ -113,75 +112,6 @@ export type RunState = {
   startedAt: string | null
   expiresAt: string | null
   finishedAt: string | null
-}
-
-export type NewRun = {
-  id: string
-  trigger: JsonObject
-  input?: unknown
-  message?: MessageFacts | null
-  /** Values that replace the defaults of the definition. */
-  variables?: JsonObject
-  depth?: number
-  parent?: RunState['parent']
-}
-
-export function queueRun(compiled: CompiledDefinition, start: NewRun, now: Date): RunState {
-  const defaults = Object.entries(compiled.variables).map(([name, variable]) => [name, variable.default])
-  return {
-    id: start.id,
-    ...initialState(now),
-    stepId: compiled.steps[0]?.id ?? null,
-    trigger: start.trigger,
-    input: start.input ?? null,
-    message: start.message ?? null,
-    variables: { ...Object.fromEntries(defaults), ...start.variables },
-    sensitive: Object.keys(compiled.variables).filter((name) => compiled.variables[name]?.sensitive),
-    frames: [],
-    depth: start.depth ?? 0,
-    parent: start.parent ?? null,
-    steps: {},
-    visits: {},
-  }
-}
-
-/** State of every run before it starts. */
-function initialState(now: Date) {
-  return {
-    status: 'queued',
-    epoch: 0,
-    stepsCount: 0,
-    idsCount: 0,
-    debouncing: null,
-    waiting: null,
-    open: null,
-    executed: { total: 0, since: now.toISOString(), inHour: 0 },
-    output: null,
-    error: null,
-    queuedAt: now.toISOString(),
-    startedAt: null,
-    expiresAt: null,
-    finishedAt: null,
-  } as const
-}
-
-/**
- * Queues a new run that continues where a finished one stopped, with its state. `stepsCount` is the number of steps that
- * the new run copies; the step at which the old one stopped is executed again.
- */
-export function queueResumption(
-  finished: RunState,
-  { id, stepsCount }: { id: string; stepsCount: number },
-  now: Date,
-): RunState {
-  return {
-    ...finished,
-    id,
-    ...initialState(now),
-    stepsCount,
-    idsCount: stepsCount,
-    parent: null,
-  }
 }
 
 /** A step id may equal the name of an inherited property such as `constructor`. */

@@ -1,6 +1,6 @@
 import { toMailbox } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { advanceJob } from './jobs.ts'
 import { MAILBOX_ID_SQL, putItems } from './store/mailbox-store.ts'
 
@@ -18,5 +18,5 @@ export async function cancelContactRuns(tx: Scope, contactId: string): Promise<v
     tx,
     runs.map((run) => ({ id: newId(), mailbox: toMailbox(run), kind: 'cancel', payload: { runId: run.id } })),
   )
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
 }

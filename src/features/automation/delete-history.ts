@@ -1,8 +1,8 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { keepDeletedIds } from './deleted-message-ids.ts'
 import { lockConversationsBy } from './lock-order.ts'
-import { countRunsSql } from './store/run-counts.ts'
 
 /**
  * Rows per statement, whose time limit is 10 seconds, and per transaction of `shrinkHistory`, for which customers wait who
@@ -48,7 +48,7 @@ export async function shrinkHistory(scope: Scope, contactId: string): Promise<vo
       await deleteRuns(tx, ids)
     },
   )
-  await shrink(() => listFinishedMessages(scope, contactId), deleteMessages)
+  await shrink(() => listFinishedMessages(scope, contactId), deleteReceived)
 }
 
 async function listFinishedRuns(scope: Scope, contactId: string): Promise<string[]> {
@@ -81,7 +81,9 @@ export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<v
     if (ids.length === 0) break
     // Steps name messages, and messages name runs.
     await deleteSteps(tx, ids)
-    await deletePortions(tx, { table: 'messages', column: 'conversation_id', ids }, deleteMessages)
+    const messages = { table: 'messages', column: 'conversation_id', ids } as const
+    // Nothing arrives on a channel that is deleted.
+    await deletePortions(tx, messages, column === 'contact_id' ? deleteReceived : deleteMessages)
     await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
     await deleteRows(tx, 'conversations', ids)
   }
@@ -126,7 +128,7 @@ async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> 
   }
 }
 
-/** Deletes runs and corrects their numbers. Other rows that name a run stay without it. */
+/** Deletes runs. Other rows that name a run stay without it. */
 export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
   await tx.sql('leaveRun')`
     update messages set run_id = null where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
@@ -137,11 +139,13 @@ export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
     update runs set replay_of = null where tenant_id = ${tx.tenantId} and replay_of = any(${ids}) and id <> all(${ids})`
   await tx.sql('leaveSourceRun')`
     update workflow_tests set source_run_id = null where tenant_id = ${tx.tenantId} and source_run_id = any(${ids})`
-  await tx.sql('deleteRuns')`
-    with deleted as (
-      delete from runs where tenant_id = ${tx.tenantId} and id = any(${ids})
-      returning workflow_id, workflow_version as version, status)
-    ${countRunsSql(tx.tenantId, sqlFragment`select workflow_id, version, status, -1 as delta from deleted`)}`
+  await deleteRows(tx, 'runs', ids)
+}
+
+/** Deletes messages that their provider may repeat. */
+async function deleteReceived(tx: Scope, ids: string[]): Promise<void> {
+  await keepDeletedIds(tx, ids)
+  await deleteMessages(tx, ids)
 }
 
 /** Deletes messages. Steps that sent one and messages that answer one stay without it. */

@@ -1,4 +1,4 @@
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { addMs } from '../../platform/time.ts'
 import { advanceJob } from './jobs.ts'
 
@@ -11,5 +11,5 @@ export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): P
   // What is due at once has a due time long ago, so its age counts.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
     select distinct tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
-  await system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
+  system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

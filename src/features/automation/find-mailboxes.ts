@@ -1,5 +1,5 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 export type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
 

@@ -1,7 +1,8 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { advanceJob } from './jobs.ts'
 import { putItems } from './store/mailbox-store.ts'
 
@@ -43,6 +44,6 @@ async function fireBatch(tx: Scope): Promise<number> {
       payload: { runId, epoch },
     })),
   )
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
   return due.length
 }

@@ -9,29 +9,30 @@ export const OVERDUE_MS = 2 * SECOND
 
 /** Job that processes the due mailbox items of a tenant. */
 export function advanceJob(tenantId: string): Job {
-  return { task: 'advance', key: `advance:${tenantId}`, payload: { tenantId } }
+  return { task: 'advance', tenantId, key: tenantId }
 }
 
 /** Job that sends the due messages of a channel. */
 export function deliverJob(tenantId: string, channelId: string): Job {
-  return { task: 'deliver', key: `deliver:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
+  return { task: 'deliver', tenantId, key: channelId }
 }
 
 /** Job that prepares, sends and cancels the broadcasts of a channel. */
 export function broadcastJob(tenantId: string, channelId: string): Job {
-  return { task: 'broadcast', key: `broadcast:${tenantId}:${channelId}`, payload: { tenantId, channelId } }
+  return { task: 'broadcast', tenantId, key: channelId }
 }
 
 /** Job that reports the customer's newest message as read to the provider. */
-export function readReceiptJob(
-  tenantId: string,
-  { conversationId, showsTyping }: { conversationId: string; showsTyping: boolean },
-): Job {
-  const payload = { tenantId, conversationId, showsTyping: String(showsTyping) }
-  return { task: 'send-read-receipt', key: `read:${tenantId}:${conversationId}:${showsTyping}`, payload }
+export function readReceiptJob(tenantId: string, conversationId: string): Job {
+  return { task: 'send-read-receipt', tenantId, key: conversationId }
+}
+
+/** Job that does the same, and shows the customer that somebody is typing. */
+export function typingJob(tenantId: string, conversationId: string): Job {
+  return { task: 'show-typing', tenantId, key: conversationId }
 }
 
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
-  return { task: 'execute', key: `execute:${tenantId}`, payload: { tenantId } }
+  return { task: 'execute', tenantId, key: tenantId }
 }

@@ -1,12 +1,82 @@
 import { isUuid } from '../../platform/ids.ts'
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
-/*
- * The lock order of all transactions is listed in docs/architecture.md#lock-order. Rows of one table are locked in the
- * order of their ids, or of another unique key: unique keys wait like locks, so rows with one are inserted in its order.
- * Conversations, contacts and runs are the mailboxes of the engine, which locks them with `lockMailboxes` in this order.
+/** Locks of one kind. The rows of `tables` are locked in the order of their ids. */
+type LockLevel = { lock: string; tables: readonly string[]; takenBy: string }
+
+/**
+ * The order in which every transaction takes its locks. Rows of one table are locked in the order of their ids, or of another
+ * unique key: unique keys wait like locks, so rows with one are inserted in its order.
  */
+export const LOCK_ORDER: readonly LockLevel[] = [
+  { lock: 'idempotency key (advisory; fails instead of waiting)', tables: [], takenBy: 'requests with a key' },
+  {
+    lock: 'what an operation is about',
+    tables: [
+      'workspaces',
+      'workflows',
+      'workflow_webhooks',
+      'tools',
+      'http_credentials',
+      'ai_providers',
+      'media',
+      'dead_letters',
+      'credentials',
+    ],
+    takenBy: 'operations on it, as their first rows; retrying dead letters skips locked rows',
+  },
+  {
+    lock: 'what is due',
+    tables: ['schedules', 'run_waits', 'message_media', 'readiness_probes', 'password_reset_requests'],
+    takenBy: 'periodic tasks, jobs and probes, which skip locked rows',
+  },
+  { lock: 'identities of unknown senders (advisory, sorted)', tables: [], takenBy: 'receiving' },
+  { lock: 'tokens of a channel', tables: ['channel_pacing'], takenBy: 'queueing batches (skips locked rows)' },
+  { lock: 'broadcasts', tables: ['broadcasts'], takenBy: 'changing their status, queueing batches' },
+  {
+    lock: 'conversations',
+    tables: ['conversations'],
+    takenBy: 'receiving, advancing, queueing messages, changing and deleting them',
+  },
+  {
+    lock: 'contacts',
+    tables: ['contacts'],
+    takenBy:
+      'receiving, advancing, queueing messages, opt-outs that results and statuses report, changing and deleting them, withdrawing (skips locked rows)',
+  },
+  {
+    lock: 'runs',
+    tables: ['runs'],
+    takenBy: 'advancing runs without a contact, replaying, retention (skips locked rows)',
+  },
+  { lock: 'IDs of start events (advisory, sorted)', tables: [], takenBy: 'starting runs by webhook or schedule' },
+  { lock: 'external calls', tables: ['external_calls'], takenBy: 'claiming (skips locked rows), completing' },
+  { lock: 'groups, tags', tables: ['groups', 'tags'], takenBy: 'changing them and their contacts' },
+  { lock: 'members', tables: ['memberships'], takenBy: 'assigning by strategy' },
+  {
+    lock: 'channels',
+    tables: ['channels'],
+    takenBy: 'changing and deleting them, settling errors of the whole channel',
+  },
+  {
+    lock: 'templates',
+    tables: ['templates'],
+    takenBy: 'changing, submitting and synchronizing them, broadcasts that name one',
+  },
+  {
+    lock: 'messages',
+    tables: ['messages'],
+    takenBy:
+      'claiming, settling, delivery statuses, releasing, withdrawing, reconciling, retention (skips locked rows)',
+  },
+  { lock: 'outbox', tables: ['outbox'], takenBy: 'the same, for messages that are locked; reconnecting a channel' },
+  {
+    lock: 'recipients of broadcasts',
+    tables: ['broadcast_recipients'],
+    takenBy: 'the same, after the messages; retrying a broadcast, deleting a contact',
+  },
+]
 
 /** Locks all conversations of a contact or channel that is about to be deleted. */
 export async function lockConversationsBy(

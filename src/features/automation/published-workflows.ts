@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow, UnusableWorkflow } from '../../engine/model/subject.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { checkCompiled, type CheckedVersion } from './check-compiled.ts'
 
 type VersionKey = { workflowId: string; version: number }

@@ -1,5 +1,5 @@
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { findMailboxes } from './find-mailboxes.ts'
 import { advanceJob } from './jobs.ts'
@@ -36,7 +36,7 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   })
   if (items.length === 0) return
   await putItems(tx, items)
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
 }
 
 async function listTriggerTypes(tx: Scope): Promise<Set<string>> {

@@ -1,5 +1,5 @@
 import { DUE_AT_ONCE } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { advanceJob } from './jobs.ts'
 
 /** Makes the items and waits that a pause of automation delayed in these conversations due now. */
@@ -16,5 +16,5 @@ export async function resumePausedRuns(tx: Scope, conversationIds: string[]): Pr
     where w.tenant_id = ${tx.tenantId} and w.mailbox_id = any(${conversationIds}) and w.due_at > ${now}
       and r.tenant_id = ${tx.tenantId} and r.id = w.run_id
       and (r.waiting_until <= ${now} or (r.status = 'queued' and r.state -> 'debouncing' = 'null'))`
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Returns the time zone of a workflow without a contact: the one it sets, or that of the workspace. */
 export async function workflowTimezone(scope: Scope, setting: string | null): Promise<string> {

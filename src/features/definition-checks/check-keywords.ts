@@ -1,7 +1,7 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { findConsentKeyword } from '../consent/keywords.ts'

@@ -1,7 +1,7 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { BUILTIN_TOOLS } from '../tools/builtin-tools.ts'
 import type { Reference, ReferenceKind } from './list-references.ts'
 

@@ -1,5 +1,5 @@
 import type { Advance } from '../../engine/mailbox/ports.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
@@ -12,8 +12,17 @@ import { changeGroupContacts } from '../groups/change-group-contacts.ts'
 import { addNotes } from '../outbound/add-notes.ts'
 import { enqueueDelivery, type NewOutbound, sendQueued } from '../outbound/queue-messages.ts'
 import { type Changes, collectChanges } from './collect-changes.ts'
-import { recordEvaluations } from './record-evaluations.ts'
-import { toRunEvents } from './run-events.ts'
+import type { EvaluatedEvent, Evaluation } from '../../engine/model/evaluation.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { groupBy } from '../../platform/group-by.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
+import type { StepRecord } from '../../engine/model/run.ts'
+import type { Event } from '../../scope/dependencies.ts'
+
+const NO_STEPS = { firstStep: null, lastStep: null }
+
+/** Reasons that are kept for an event: a workspace with 1,000 workflows would write 40 kB for each message. */
+export const REASONS_MAX = 100
 
 /** Work of the caller within the transaction of a batch. */
 type Callbacks = {
@@ -63,4 +72,44 @@ async function applyChanges(tx: Scope, changes: Changes): Promise<void> {
   await assignConversations(tx, changes.assignments)
   await closeConversations(tx, changes.closes)
   await raiseEvents(tx, changes.events)
+}
+
+/** Stores evaluations, in one insert for a batch. An event that is processed again after a rollback is stored once. */
+export async function recordEvaluations(tx: Scope, events: EvaluatedEvent[]): Promise<void> {
+  const rows = events
+    .filter(({ evaluations }) => evaluations.length > 0)
+    .map(({ id, contactId, conversationId, event, evaluations }) => ({
+      id,
+      contact_id: contactId,
+      conversation_id: conversationId,
+      event,
+      evaluations: selectReasons(evaluations),
+      created_at: tx.now(),
+    }))
+  if (rows.length === 0) return
+  await tx.sql('recordEvaluations')`
+    ${insertRowsSql('trigger_evaluations', tx.tenantId, rows)} on conflict (tenant_id, id) do nothing`
+}
+
+/** Prefers the workflows that matched but were not started; few people ask about the others. */
+function selectReasons(evaluations: Evaluation[]): Evaluation[] {
+  if (evaluations.length <= REASONS_MAX) return evaluations
+  const isMismatch = ({ outcome }: Evaluation) => outcome === 'no_match'
+  const ordered = evaluations.toSorted((a, b) => Number(isMismatch(a)) - Number(isMismatch(b)))
+  return ordered.slice(0, REASONS_MAX)
+}
+
+/**
+ * Converts changed runs to events. `firstStep` and `lastStep` are the range of step records that were written with an
+ * event, so that a subscriber reads only those.
+ */
+function toRunEvents(runs: StoredRun[], steps: { runId: string; step: StepRecord }[]): Event[] {
+  const written = groupBy(steps, ({ runId }) => runId)
+  return runs.flatMap(({ state: { id, status }, workflowId, conversationId, hasStarted }): Event[] => {
+    const data = { runId: id, workflowId, conversationId }
+    const indexes = written.get(id)?.map(({ step }) => step.index)
+    const range = indexes && { firstStep: `${Math.min(...indexes)}`, lastStep: `${Math.max(...indexes)}` }
+    const started: Event[] = hasStarted ? [{ type: 'run.started', data: { ...data, ...NO_STEPS } }] : []
+    return [...started, { type: `run.${status}`, data: { ...data, ...(range ?? NO_STEPS) } }]
+  })
 }

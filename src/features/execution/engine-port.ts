@@ -1,8 +1,10 @@
 import type { DecisionPort, EnginePort } from '../../engine/mailbox/ports.ts'
 import { isTransient } from '../../platform/database/database.ts'
+import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
 import { newId } from '../../platform/ids.ts'
 import type { JobControl } from '../../platform/jobs/job-queue.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import { loadPublished, loadWorkflows } from '../automation/published-workflows.ts'
 import { engineStore } from '../automation/store/engine-store.ts'
@@ -10,7 +12,7 @@ import { loadMessages } from '../automation/store/load-messages.ts'
 import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { applyAdvance } from './apply-advance.ts'
-import { withResources } from '../templates/steps/load-resources.ts'
+import { withResources } from '../templates/load-resources.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { SendsAfterCommit } from './send-after-commit.ts'
 
@@ -37,7 +39,8 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
     apply: (tx, advance, saveSteps) =>
       applyAdvance(tx, advance, { saveSteps, deliver: (_, messages) => sends.claim(tx, messages) }),
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
-    transaction: (tenantId, work, size) => sends.transact(tenantId, work, size === undefined ? {} : { size }),
+    transaction: (tenantId, work, options = {}) => sends.transact(tenantId, work, options),
+    split: async (mailboxes, run) => [...(await splitOnFailure(mailboxes, { toKey: ({ id }) => id, run })).keys()],
     isTransient,
     deadLetter: storeDeadLetter,
     report(error, about) {

@@ -1,7 +1,7 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { contactFactsSql, WORKSPACE_FACTS_SQL } from '../contacts/contact-facts.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {

@@ -1,7 +1,9 @@
 import type { JobControl, JobPlace } from '../../platform/jobs/job-queue.ts'
-import type { TransactionOptions } from '../../platform/scope-dependencies.ts'
+import { groupBy } from '../../platform/group-by.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import type { TransactionOptions } from '../../scope/dependencies.ts'
 import { addMs } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS } from '../outbound/claim-messages.ts'
@@ -64,11 +66,7 @@ export class SendsAfterCommit {
    * that the process has not used lately, are left to a job.
    */
   async claim(tx: Scope, messages: NewOutbound[]): Promise<void> {
-    const byChannel = new Map<string, NewOutbound[]>()
-    for (const message of messages) {
-      byChannel.set(message.channelId, [...(byChannel.get(message.channelId) ?? []), message])
-    }
-    for (const [channelId, ofChannel] of byChannel) {
+    for (const [channelId, ofChannel] of groupBy(messages, (message) => message.channelId)) {
       const channel = await this.#findChannel(tx.tenantId, channelId)
       if (tx !== this.#open) return
       const place = channel && this.#control.reserve?.(deliverJob(tx.tenantId, channelId))
@@ -109,7 +107,7 @@ export class SendsAfterCommit {
     if (claimed.length === 0) return
     const { signal } = this.#control
     const hasMore = await deliverClaimed(scope, channel, { claimed, claimedUntil, signal })
-    if (hasMore) await scope.enqueue(deliverJob(scope.tenantId, channel.id))
+    if (hasMore) scope.enqueue(deliverJob(scope.tenantId, channel.id))
   }
 
   #leave(): void {

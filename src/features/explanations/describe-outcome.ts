@@ -8,7 +8,9 @@ import { customEvent } from '../../triggers/custom-event.ts'
 import { groupJoined, groupLeft } from '../../triggers/groups.ts'
 import { type Match, matchesText, messageReceived } from '../../triggers/message-received.ts'
 import { tagAdded, tagRemoved } from '../../triggers/tags.ts'
-import { describeCondition } from './describe-condition.ts'
+import type { Comparison, Condition } from '../../engine/language/conditions.ts'
+
+const CONDITION_LENGTH_MAX = 300
 
 /** An evaluated event with what is still stored of it: its message may have been deleted. */
 export type OutcomeContext = {
@@ -110,4 +112,26 @@ function describeConditions(context: OutcomeContext): string {
   const conditions = matching.flatMap((trigger) => (trigger.if ? [describeCondition(trigger.if)] : []))
   if (conditions.length === 0) return 'The condition of the trigger was not met'
   return `The trigger matched, but its condition was not met: ${[...new Set(conditions)].join('; ')}`
+}
+
+/** Formats a condition as a text such as `contact.language eq "es" and not (contact.tags has_tag "vip")`. */
+function describeCondition(condition: Condition): string {
+  const text = format(condition)
+  return text.length > CONDITION_LENGTH_MAX ? `${text.slice(0, CONDITION_LENGTH_MAX)}…` : text
+}
+
+function format(condition: Condition): string {
+  if ('all' in condition) return condition.all.map(formatNested).join(' and ')
+  if ('any' in condition) return condition.any.map(formatNested).join(' or ')
+  if ('not' in condition) return `not (${format(condition.not)})`
+  return formatComparison(condition)
+}
+
+function formatNested(condition: Condition): string {
+  return 'all' in condition || 'any' in condition ? `(${format(condition)})` : format(condition)
+}
+
+function formatComparison({ left, op, right }: Comparison): string {
+  const subject = typeof left === 'string' ? left.replaceAll(/\{\{\s*(.*?)\s*\}\}/g, '$1') : String(left)
+  return right === undefined ? `${subject} ${op}` : `${subject} ${op} ${JSON.stringify(right)}`
 }

@@ -1,5 +1,5 @@
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { explainInbound } from './explain-inbound.ts'
 import { explainOutbound } from './explain-outbound.ts'
 import type { ExplainMessage, Explanation } from './schema.ts'

@@ -1,6 +1,6 @@
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import type { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { RunDetails } from '../runs/queries.ts'
 import { describeTrigger } from './describe-trigger.ts'

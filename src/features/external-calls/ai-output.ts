@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { findMismatchTask } from '../../platform/json-schema.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
 import type { TranscriptEntry } from './ai-transcript.ts'
 

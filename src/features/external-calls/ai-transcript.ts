@@ -1,7 +1,7 @@
 import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
 import type { ClaimedCall } from './claim-calls.ts'
 import { sanitizeResult } from './sanitize-result.ts'

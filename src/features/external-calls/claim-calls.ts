@@ -1,7 +1,8 @@
 import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { NewCall } from './request-calls.ts'
+import type { ExternalResult } from '../../engine/model/step.ts'
 
 /** Lease of a claim. A call whose lease has expired is claimed again, since its worker is presumed dead. */
 export const LEASE_MS = 3 * MINUTE
@@ -46,3 +47,12 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
     mailbox: toMailbox({ ...row, id: row.runId, mailboxRunId }),
   }))
 }
+
+/**
+ * Makes an external call, outside of any transaction. It is called again with the same call if a process dies, and stops
+ * when the signal is aborted. A failed call is a result; a thrown error is an internal one.
+ */
+export type Executor = (scope: Scope, call: ClaimedCall, signal: AbortSignal) => Promise<ExecutionResult>
+
+/** The result, or for changes of our tables a function that produces it in the transaction that completes the call. */
+export type ExecutionResult = ExternalResult | { complete: (tx: Scope) => Promise<ExternalResult> }

@@ -3,17 +3,16 @@ import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { requestCompletion } from '../ai-provider/request-completion.ts'
 import { findAiProvider, type LoadedAiProvider } from '../ai-provider/queries.ts'
 import { toFailure } from '../tools/tool-failure.ts'
 import { parseAiOutput } from './ai-output.ts'
 import { AiTranscript, type TranscriptEntry } from './ai-transcript.ts'
 import { callModelTool } from './call-model-tool.ts'
-import { type ClaimedCall, idempotencyKey } from './claim-calls.ts'
+import { type ClaimedCall, idempotencyKey, type Executor } from './claim-calls.ts'
 import { describeTools } from './model-tools.ts'
-import type { Executor } from './executors.ts'
-import { listRecentMessages } from './recent-messages.ts'
+import { Message as MessageRow } from '../../models/messaging/message.ts'
 
 const TIMEOUT_MS = MINUTE
 /** Less than the time limit of an execution. */
@@ -115,4 +114,30 @@ function toMessage(entry: TranscriptEntry): JsonObject {
   if (entry.type === 'model_reply') return { ...entry.reply, content: entry.reply.content ?? null }
   const result = 'error' in entry ? { error: entry.error } : entry.output
   return { role: 'tool', tool_call_id: entry.callId, content: JSON.stringify(result) }
+}
+
+/** Lists the last messages of a conversation, oldest first, in the format of model providers. */
+export async function listRecentMessages(
+  scope: Scope,
+  conversationId: string | null,
+  count: number,
+): Promise<JsonObject[]> {
+  if (conversationId === null || count === 0) return []
+  const rows = await scope
+    .query(MessageRow)
+    .select('direction', 'body')
+    .where({ conversationId })
+    .whereNotNull('body')
+    // Notes are internal to the workspace.
+    .whereNot('direction', 'internal')
+    .whereNotIn('status', ['failed', 'canceled'])
+    .orderBy([
+      { column: 'createdAt', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(count)
+  return rows.reverse().map(({ direction, body }) => ({
+    role: direction === 'inbound' ? 'user' : 'assistant',
+    content: body,
+  }))
 }

@@ -2,17 +2,18 @@ import type { ExternalResult } from '../../engine/model/step.ts'
 import { deadline } from '../../platform/concurrency/deadline.ts'
 import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
-import { FairScheduler } from '../../platform/jobs/fair-scheduler.ts'
-import type { Task } from '../../platform/jobs/job-queue.ts'
+import type { Job, JobControl, Work } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
-import { claimCalls, type ClaimedCall, LEASE_MS } from './claim-calls.ts'
-import { type ExecutionResult, executors } from './executors.ts'
-import { completeCall } from './complete-call.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { claimCalls, type ClaimedCall, LEASE_MS, type ExecutionResult } from './claim-calls.ts'
+import { executors } from './executors.ts'
+import { advanceJob, executeJob } from '../automation/jobs.ts'
+import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
+import { newId } from '../../platform/ids.ts'
+import { sanitizeResult } from './sanitize-result.ts'
 
-/** Concurrency limits of one process, in total and per workspace. */
-const IN_FLIGHT_MAX = 64
-const IN_FLIGHT_PER_TENANT_MAX = 20
+const BATCH = 20
 
 /** Time limit of an execution, shorter than its lease so that no two workers execute a call at once. */
 const EXECUTION_MS_MAX = LEASE_MS - MINUTE
@@ -28,21 +29,24 @@ const COMPLETE_ATTEMPTS_MAX = 40
  * safe: a call is claimed by one of them, and only the last claimer can complete it. After the signal of a job aborts,
  * the calls that are not claimed yet are left to another process.
  */
-export function executeCalls(system: SystemScope): Task {
-  let stopping: AbortSignal | undefined
-  const work = new FairScheduler({
-    max: IN_FLIGHT_MAX,
-    maxPerKey: IN_FLIGHT_PER_TENANT_MAX,
-    async take(tenantId, limit) {
-      if (stopping?.aborted) return []
-      const claimed = await claimCalls(system.forTenant(tenantId), limit)
-      return claimed.map((call) => () => executeCall(system, tenantId, call))
-    },
+export async function executeCalls(
+  system: SystemScope,
+  { tenantId }: Pick<Job, 'tenantId'>,
+  { signal, spread = executeAll }: JobControl = {},
+): Promise<void> {
+  const scope = system.forTenant(tenantId)
+  const hasMore = await spread(async (limit) => {
+    const claimed = signal?.aborted ? [] : await claimCalls(scope, limit)
+    return claimed.map((call) => () => executeCall(system, tenantId, call))
   })
-  return ({ tenantId = '' }, control) => {
-    stopping = control?.signal
-    return work.schedule(tenantId)
-  }
+  if (hasMore) scope.enqueue(executeJob(tenantId))
+}
+
+/** Without the places of a process. */
+async function executeAll(claim: (limit: number) => Promise<Work[]>): Promise<boolean> {
+  const works = await claim(BATCH)
+  await Promise.all(works.map((work) => work()))
+  return works.length === BATCH
 }
 
 /**
@@ -98,4 +102,26 @@ function toTimeout(signal: AbortSignal): Promise<ExternalResult> {
 
 function toFailedResult(code: string, message: string): ExternalResult {
   return { ok: false, error: { code, message, retryable: false } }
+}
+
+/**
+ * Passes the result to the run and deletes the call, in one transaction. Returns false if this worker no longer owns the
+ * call: it was deleted, or claimed again after its lease expired.
+ */
+export function completeCall(scope: Scope, call: ClaimedCall, execution: ExecutionResult): Promise<boolean> {
+  const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = call
+  return scope.transaction(async (tx) => {
+    // An execution that changes our tables takes its locks in the order of advancing a run.
+    if ('complete' in execution) await lockMailboxes(tx, [mailbox])
+    const deleted = await tx
+      .db('external_calls')
+      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
+      .delete()
+    if (deleted === 0) return false
+    const result = 'complete' in execution ? await execution.complete(tx) : execution
+    const payload = { runId, epoch, result: sanitizeResult(result) }
+    await putItems(tx, [{ id: newId(), mailbox, kind: 'result', payload }])
+    tx.enqueue(advanceJob(tx.tenantId))
+    return true
+  })
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../engine/model/run.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { findCallableTool } from '../tools/queries.ts'
 
 /** Inputs that the run sets, not the model: a customer must not make it act on other contacts or conversations. */

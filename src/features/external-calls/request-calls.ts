@@ -1,7 +1,7 @@
 import { executeJob } from '../automation/jobs.ts'
 import { type JsonObject, isFinished } from '../../engine/model/run.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 
 /** An external call of a step. `attempt` is that of the step, `epoch` that of the wait for the result. */
@@ -35,7 +35,7 @@ export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
       created_at: now,
     })),
   )
-  await tx.enqueue(executeJob(tx.tenantId))
+  tx.enqueue(executeJob(tx.tenantId))
 }
 
 /**

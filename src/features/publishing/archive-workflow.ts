@@ -1,6 +1,6 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { getWorkflow } from '../workflows/queries.ts'
 import type { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'

@@ -1,5 +1,5 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import type { ValidateWorkflow, Validation } from './schema.ts'
 

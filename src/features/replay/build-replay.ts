@@ -1,7 +1,7 @@
 import type { RunState } from '../../engine/model/run.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 
 /** Builds a replay: a new run for the subject of the original one, started by the current actor. */

@@ -1,13 +1,12 @@
 import { toMailbox } from '../../engine/model/mailbox-key.ts'
-import type { StepRecord } from '../../engine/model/run.ts'
+import { type StepRecord, isFinished } from '../../engine/model/run.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import { copySteps, saveRuns, saveSteps } from '../automation/store/run-store.ts'
-import { closeWaitingRun } from './close-waiting-run.ts'
 import type { DialogueEntry, SimulatedRun } from '../../engine/simulate/simulate.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
@@ -97,4 +96,27 @@ function dialogueAfter(now: Date, { startedAt, later }: RunRecording): DialogueE
     previous = at
     return [{ ...entry, afterMs }]
   })
+}
+
+/** Cancels a simulated run that still waits before it is stored, because nothing will ever continue it. */
+function closeWaitingRun(run: SimulatedRun, reason: string | null, now: Date): SimulatedRun {
+  const { state, steps } = run
+  if (isFinished(state)) return run
+  const finishedAt = now.toISOString()
+  const message = reason ?? 'The run waited for input that was not recorded'
+  return {
+    ...run,
+    state: {
+      ...state,
+      status: 'canceled',
+      waiting: null,
+      open: null,
+      debouncing: null,
+      error: { code: 'input_not_recorded', message, stepId: state.stepId },
+      finishedAt,
+    },
+    steps: steps.map((step) =>
+      step.status === 'waiting' ? { ...step, status: 'canceled', waitingUntil: null, finishedAt } : step,
+    ),
+  }
 }

@@ -6,13 +6,14 @@ import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { Run as RunRow } from '../../models/automation/run.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { ReplayRun } from '../runs/schema.ts'
 import { assertExternalSteps, assertKnownSteps } from '../simulations/simulate-external-calls.ts'
 import { findStart, isStepId } from './find-start.ts'
-import { loadReplayWorkflow } from './load-replay-workflow.ts'
 import { buildInitialState } from './build-initial-state.ts'
+import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
+import { getWorkflow } from '../workflows/queries.ts'
 
 export type ReplayPlan = {
   workflow: PublishedWorkflow
@@ -79,4 +80,26 @@ function isSameStep(previous: CompiledDefinition | undefined, compiled: Compiled
   if (!before || !after) return false
   const fallthrough = { next: '', skip: '' }
   return isDeepStrictEqual({ ...before, ...fallthrough }, { ...after, ...fallthrough })
+}
+
+/** Loads the workflow that a replay executes: at the version of the original run, unless another one is requested. */
+async function loadReplayWorkflow(
+  scope: Scope,
+  { workflowId, workflowVersion }: RunRow,
+  { version, mode }: Pick<ReplayRun, 'version' | 'mode'>,
+): Promise<PublishedWorkflow> {
+  if (version === 'draft') {
+    if (mode === 'dry_run') return loadSimulatedWorkflow(scope, { workflowId })
+    throw new UnprocessableError(
+      'draft_requires_dry_run',
+      'A draft can only be replayed with mode "dry_run". Publish the draft to replay it live',
+    )
+  }
+  if (version !== 'published') {
+    return loadSimulatedWorkflow(scope, { workflowId, version: version === 'original' ? workflowVersion : version })
+  }
+  const { version: published, status } = await getWorkflow(scope, { workflowId })
+  if (published !== null && status === 'published')
+    return loadSimulatedWorkflow(scope, { workflowId, version: published })
+  throw new UnprocessableError('not_published', 'The workflow is not published. Pass a version number instead')
 }

@@ -7,7 +7,8 @@ import { copySteps, saveRuns } from '../automation/store/run-store.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { ConflictError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Commit } from '../../trpc/idempotency.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { saveDryRun, simulateReplay } from './dry-run.ts'
@@ -22,13 +23,13 @@ import type { ReplayRun, Run } from '../runs/schema.ts'
  * @throws ConflictError `run_not_finished`
  * @throws UnprocessableError `run_is_dry_run`, `contact_blocked`
  */
-export async function replayRun(scope: Scope, options: ReplayRun): Promise<Run> {
+export async function replayRun(scope: Scope, options: ReplayRun, commit: Commit): Promise<Run> {
   const original = await scope.get(RunRow, options.runId)
   assertReplayable(original)
   const plan = await planReplay(scope, original, options)
   // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
   const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, { original, plan, options }) : undefined
-  return scope.transaction(async (tx) => {
+  return commit(async (tx) => {
     await lockRun(tx, original)
     if (simulated) await saveDryRun(tx, { original, plan }, simulated)
     if (options.mode !== 'dry_run') await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
@@ -71,5 +72,5 @@ async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): 
   await saveRuns(tx, [replay])
   await copySteps(tx, { from: original.id, to: state.id, count: plan.reusedCount })
   await putItems(tx, [{ id: newId(), mailbox, kind: 'start', payload: { runId: state.id } }])
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
 }

@@ -8,6 +8,7 @@ export const replayRouter = router({
     .meta(
       rest('POST', '/runs/{runId}/replay', 'Replay a run', {
         status: 201,
+        idempotent: 'commit',
         example: { from: 'auto' },
         description:
           'Creates a new run. By default a completed run is replayed from its start and any other from the step at which it stopped; the results of earlier steps are reused. Responds with 409 `run_not_finished`, or 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if the state before the step was not recorded completely, `budget_exceeded` if it is too expensive to rebuild.',
@@ -15,5 +16,5 @@ export const replayRouter = router({
     )
     .input(ReplayRun)
     .output(Run)
-    .mutation(({ ctx, input }) => replayRun(ctx.scope, input)),
+    .mutation(({ ctx, input }) => ctx.once(Run, (commit) => replayRun(ctx.scope, input, commit))),
 })

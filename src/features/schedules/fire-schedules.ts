@@ -1,7 +1,9 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
-import { type DueSchedule, occurrenceAfter, occurrenceAt } from './schedule-occurrences.ts'
+import { latestOccurrence, nextOccurrence } from '../../platform/calendar/cron.ts'
+import { DAY } from '../../platform/time.ts'
 
 /** Contacts per transaction, and transactions per schedule and call. Shutdown waits for one transaction. */
 const CHUNK = 500
@@ -86,4 +88,30 @@ async function listContacts(tx: Scope, { groupId, cursor }: DueSchedule): Promis
   const members = tx.db('group_contacts').where({ tenant_id: tx.tenantId, group_id: groupId })
   if (cursor !== null) void members.andWhere('contact_id', '>', cursor)
   return members.orderBy('contact_id').limit(CHUNK).pluck('contact_id')
+}
+
+type DueSchedule = {
+  cron: string | null
+  at: Date | null
+  timezone: string
+  groupId: string | null
+  nextAt: Date
+  cursor: string | null
+}
+
+/** Occurrences that are later than this are skipped, since their messages would be outdated. */
+const LATENESS_MS_MAX = DAY
+
+/**
+ * Returns the occurrence to start now; undefined if it is too late. Of several missed occurrences only the latest is
+ * started, except that one already in progress is completed first.
+ */
+function occurrenceAt({ cron, timezone, nextAt, cursor }: DueSchedule, now: Date): Date | undefined {
+  const latest = cron === null || cursor !== null ? undefined : latestOccurrence(cron, timezone, now)
+  const time = latest && latest > nextAt ? latest : nextAt
+  return now.getTime() - time.getTime() < LATENESS_MS_MAX ? time : undefined
+}
+
+function occurrenceAfter({ cron, timezone }: DueSchedule, time: Date): Date | null {
+  return cron === null ? null : (nextOccurrence(cron, timezone, time) ?? null)
 }

@@ -2,7 +2,7 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { schedule, type ScheduleTrigger } from '../../triggers/schedule.ts'
 import { nextOccurrence } from '../../platform/calendar/cron.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 
 /**

@@ -5,7 +5,7 @@ import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 const MESSAGES_MAX = 200
 

@@ -4,7 +4,7 @@ import type { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { getField } from '../../platform/get-field.ts'
 import { addMs } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { messageFacts, type RecordedRun, withSteps } from './load-recording.ts'
 
 const MESSAGES_MAX = 200

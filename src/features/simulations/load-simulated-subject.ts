@@ -7,11 +7,11 @@ import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { timezoneCountry } from '../../platform/calendar/country-timezone.ts'
 import { isTimezone } from '../../platform/calendar/zoned-time.ts'
 import { examplePhone, phoneCountry } from '../../platform/phone.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { findMailboxes } from '../automation/find-mailboxes.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
-import { listTemplateChannels } from '../templates/steps/load-step-templates.ts'
+import { listTemplateChannels } from '../templates/load-resources.ts'
 
 /** IDs of the sample contact and conversation, which belong to no row. */
 const SAMPLE_CONTACT_ID = '00000000-0000-7000-8000-000000000001'

@@ -1,11 +1,11 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { listPublished, loadVersions } from '../automation/published-workflows.ts'
 import { checkDefinitionTask } from '../definition-checks/check-definition-task.ts'
 import { joinProblems } from '../definition-checks/problem-list.ts'
-import { withResources } from '../templates/steps/load-resources.ts'
+import { withResources } from '../templates/load-resources.ts'
 import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
 import { UNPUBLISHED } from './run-simulation.ts'
 

@@ -1,5 +1,6 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
-import { type JsonObject, queueRun } from '../../engine/model/run.ts'
+import type { JsonObject } from '../../engine/model/run.ts'
+import { queueRun } from '../../engine/model/new-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type DialogueEntry, type SimulationTrace, simulate, type Simulation } from '../../engine/simulate/simulate.ts'
 import { broadcastReplied } from '../../triggers/broadcast-replied.ts'
@@ -9,9 +10,10 @@ import { workflowLanguage } from '../../workflow-language.ts'
 import type { KeywordSettings } from '../consent/keywords.ts'
 import type { RecordedRun } from './load-recording.ts'
 import { CALL_TRIGGER_TYPES, type StartedBy } from './schema.ts'
-import { simulateChildRuns } from './simulate-child-runs.ts'
 import { simulateExternalCalls } from './simulate-external-calls.ts'
 import { handleKeyword, simulatedConversation } from './simulated-conversation.ts'
+import type { Registry } from '../../engine/model/registry.ts'
+import type { StepType } from '../../engine/model/step.ts'
 
 /** Version number of a definition that is not published. */
 export const UNPUBLISHED = 0
@@ -135,4 +137,27 @@ function toReply({ type, broadcastId, afterMs }: ReplyTrigger, { compiled }: Pub
 function toEvent(trigger: Exclude<StartedBy, CallTrigger | ReplyTrigger>): WorkflowEvent {
   if (trigger.type !== 'event') return trigger
   return { type: 'event', event: trigger.event, data: trigger.data ?? null }
+}
+
+/**
+ * Lets `run_workflow` steps whose output is given or recorded use it, instead of simulating the other workflow: they then
+ * make an external call like other steps.
+ */
+function simulateChildRuns(registry: Registry, stepOutputs: JsonObject, recorded: RecordedRun[] = []): Registry {
+  const type = registry.steps.get('run_workflow')
+  if (!type) return registry
+  const overriddenIds = new Set([
+    ...Object.keys(stepOutputs),
+    ...recorded.flatMap(({ steps }) => steps.map(({ stepId }) => stepId)),
+  ])
+  const overridden: StepType = {
+    ...type,
+    execute(config, context) {
+      const outcome = type.execute(config, context)
+      if (outcome.kind !== 'start_run' || !overriddenIds.has(context.step.id)) return outcome
+      const { start, ...report } = outcome
+      return { ...report, kind: 'external', request: { ...start, type: 'run_workflow' } }
+    },
+  }
+  return { ...registry, steps: new Map([...registry.steps, [type.type, overridden]]) }
 }

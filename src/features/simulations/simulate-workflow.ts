@@ -1,5 +1,5 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { parseDialogue } from './dialogue.ts'
 import { loadRecording } from './load-recording.ts'

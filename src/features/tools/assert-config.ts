@@ -4,7 +4,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'
 import { REDACTED } from '../../platform/security/redact-texts.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { describeAllowedHosts, isAllowedUrl } from '../credentials/apply-credential.ts'
 
 /**

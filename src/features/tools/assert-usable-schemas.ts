@@ -1,6 +1,6 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { jsonSchemaErrorTask } from '../../platform/json-schema.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { UpdateTool } from './schema.ts'
 
 const FIELDS = ['inputSchema', 'outputSchema'] as const

@@ -7,7 +7,7 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Run as RunRow } from '../../models/automation/run.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import { isTimezone } from '../../platform/calendar/zoned-time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getContact } from '../contacts/queries.ts'
 import { type Contact, UpdateContact } from '../contacts/schema.ts'
 import { updateContact } from '../contacts/update-contact.ts'

@@ -8,7 +8,7 @@ import { isReservedHeader } from '../../platform/outbound/header-rules.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import { redactTexts } from '../../platform/security/redact-texts.ts'
 import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { applyCredential } from '../credentials/apply-credential.ts'
 import { openHeaders } from './tool-headers.ts'
 

@@ -1,7 +1,8 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Commit } from '../../trpc/idempotency.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertConfig, lockCredential } from './assert-config.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
@@ -13,13 +14,14 @@ import { getTool, assertNotBuiltinName } from './queries.ts'
 export async function createTool(
   scope: Scope,
   { enabled = true, config: inputConfig, ...input }: CreateTool,
+  commit: Commit,
 ): Promise<Tool> {
   assertNotBuiltinName(input.name)
   assertConfig(inputConfig, scope)
   const config = keepHeaders(inputConfig)
   await assertUsableSchemas(scope, input)
   return toUniqueNameError('tool', () =>
-    scope.transaction(async (tx) => {
+    commit(async (tx) => {
       await assertRowLimit(tx, 'tools')
       await lockCredential(tx, config)
       const id = newId()

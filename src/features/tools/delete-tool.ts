@@ -1,5 +1,5 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { ToolRef } from './schema.ts'
 import { assertNotBuiltin } from './queries.ts'
 

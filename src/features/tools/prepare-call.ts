@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { findMismatch, findMismatchTask } from '../../platform/json-schema.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { BUILTIN_ACTIONS } from './builtin-actions.ts'
 import { callHttpTool, requestHttp } from './call-http-tool.ts'
 import { findCallableTool } from './queries.ts'

@@ -1,6 +1,6 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'
 import type { Tool, ToolRef } from './schema.ts'
 import { redactConfig } from './tool-headers.ts'

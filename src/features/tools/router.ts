@@ -21,11 +21,12 @@ export const toolsRouter = router({
       rest('POST', '/tools', 'Create a tool', {
         description: 'Adds an HTTP endpoint that workflows and AI steps can call.',
         status: 201,
+        idempotent: 'commit',
       }),
     )
     .input(CreateTool)
     .output(Tool)
-    .mutation(({ ctx, input }) => createTool(ctx.scope, input)),
+    .mutation(({ ctx, input }) => ctx.once(Tool, (commit) => createTool(ctx.scope, input, commit))),
 
   get: viewerProcedure
     .meta(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Tool as ToolRow, ToolConfig } from '../../models/automation/tool.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { REDACTED } from '../../platform/security/redact-texts.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 const Headers = z.record(z.string(), z.string())
 type Headers = z.infer<typeof Headers>

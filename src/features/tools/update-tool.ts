@@ -1,7 +1,7 @@
 import { Tool as ToolRow } from '../../models/automation/tool.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertConfig, lockCredential } from './assert-config.ts'
 import { assertUsableSchemas } from './assert-usable-schemas.ts'
 import type { Tool, UpdateTool } from './schema.ts'

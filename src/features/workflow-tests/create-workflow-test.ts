@@ -3,7 +3,7 @@ import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.t
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
 import { assertStorable } from './assert-storable.ts'

@@ -2,7 +2,7 @@ import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowRef } from '../workflows/schema.ts'
 import type { Expectation, WorkflowTest, WorkflowTestRef } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { BudgetExceededError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { parseDialogue } from '../simulations/dialogue.ts'

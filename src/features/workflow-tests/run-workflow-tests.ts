@@ -1,6 +1,6 @@
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { UnavailableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { runWorkflowTest } from './run-workflow-test.ts'
 import type { RunWorkflowTests, TestOutcome, TestOutcomes } from './schema.ts'

@@ -3,8 +3,9 @@ import { Run as RunRow } from '../../models/automation/run.ts'
 import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { groupBy } from '../../platform/group-by.ts'
 import { getField } from '../../platform/get-field.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { toRunState } from '../runs/queries.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
 import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
@@ -101,12 +102,13 @@ function toDialogue({ first, later }: RunRecording): Dialogue {
 }
 
 function toStepOutputs(steps: StepRow[]): Record<string, unknown> {
-  const iterations = new Map<string, unknown[]>()
-  for (const { type, stepId, output, error } of steps) {
-    if (!EXTERNAL_STEPS.has(type)) continue
-    iterations.set(stepId, [...(iterations.get(stepId) ?? []), error ? { error } : output])
-  }
-  return Object.fromEntries([...iterations].map(([stepId, outputs]) => [stepId, { iterations: outputs }]))
+  const external = steps.filter(({ type }) => EXTERNAL_STEPS.has(type))
+  return Object.fromEntries(
+    [...groupBy(external, ({ stepId }) => stepId)].map(([stepId, iterations]) => [
+      stepId,
+      { iterations: iterations.map(({ output, error }) => (error ? { error } : output)) },
+    ]),
+  )
 }
 
 async function toExpectation(scope: Scope, { run, steps, first, messages }: RunRecording): Promise<Expectation> {

@@ -1,6 +1,6 @@
 import type { Problem } from '../../engine/language/definition/problems.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { runTests } from './run-workflow-tests.ts'
 
 /** Runs the tests of a workflow that is being published. Failed tests are warnings and do not prevent publishing. */

@@ -1,7 +1,7 @@
 import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertStorable } from './assert-storable.ts'
 import type { UpdateWorkflowTest, WorkflowTest } from './schema.ts'
 import { findTest, toWorkflowTest } from './queries.ts'

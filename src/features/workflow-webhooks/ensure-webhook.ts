@@ -1,6 +1,6 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Creates the webhook of a workflow with a webhook trigger. Its address never changes. */
 export async function ensureWebhook(tx: Scope, workflowId: string, { triggers }: CompiledDefinition): Promise<void> {

@@ -1,18 +1,35 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { WebhookTrigger } from '../../triggers/webhook.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
 import { STEP_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
-import { ConflictError, LimitExceededError, UnauthorizedError, UnprocessableError } from '../../platform/errors.ts'
+import {
+  ConflictError,
+  LimitExceededError,
+  UnauthorizedError,
+  UnprocessableError,
+  InvalidError,
+} from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { type StartResult, startRuns } from '../runs/start-runs.ts'
-import { findOrCreateContact } from './find-contact.ts'
-import { parseInput } from './parse-input.ts'
 import { type CallableWebhook, findCallableWebhook, getWebhookTrigger } from './queries.ts'
-import { verifyCall, type WebhookCall } from './verify-call.ts'
+import { toE164, toPhoneKey } from '../../platform/phone.ts'
+import { findByPhone, findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
+import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
+import { json } from '../../trpc/schemas.ts'
+import { MINUTE, SECOND } from '../../platform/time.ts'
+import { equalsTimingSafe } from '../../platform/security/timing-safe-equal.ts'
+
+const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
+const BEARER = /^Bearer ([A-Za-z0-9_-]{1,100})$/i
+
+/** Largest clock difference to the sender, and so the time in which an intercepted call can be replayed. */
+const WINDOW_MS = 5 * MINUTE
 
 type Response = { status: 200 | 202; body: { runId: string | null; duplicate?: true } }
 
@@ -88,4 +105,77 @@ function toResponse(result: StartResult | undefined): Response {
     default:
       throw new ConflictError('workflow_not_published', 'The workflow is not published with a webhook trigger')
   }
+}
+
+/**
+ * Finds the contact with a phone number, in any spelling, or creates it if `createIfMissing` is set. Concurrent calls with
+ * the same unknown number create one contact.
+ * @throws UnprocessableError `invalid_phone`, `contact_not_found`
+ */
+async function findOrCreateContact(
+  scope: Scope,
+  { text, createIfMissing }: { text: string; createIfMissing: boolean },
+): Promise<string> {
+  const phone = toE164(text)
+  if (!phone) {
+    throw new UnprocessableError(
+      'invalid_phone',
+      `contact.phone is ${JSON.stringify(text.slice(0, 40))}, which is not a phone number such as +14155550100`,
+    )
+  }
+  const existing = (await findByPhone(scope, [{ phone }])).get(toPhoneKey(phone))
+  if (existing) return existing
+  if (!createIfMissing) {
+    throw new UnprocessableError(
+      'contact_not_found',
+      `No contact has the number ${phone}. Create it first, or set createIfMissing in the webhook trigger`,
+    )
+  }
+  return scope.transaction(async (tx) => {
+    const [contact] = await findOrCreateContacts(tx, [{ phone }])
+    return contact?.contactId ?? ''
+  })
+}
+
+/**
+ * Parses any JSON that can be stored, within the bounds of the bodies of the API. An empty body is null.
+ * @throws InvalidError
+ */
+function parseInput(body: Buffer): unknown {
+  if (body.length === 0) return null
+  assertBoundedText(body)
+  const input = parse(body)
+  assertBounded(input)
+  const result = json.safeParse({ input })
+  if (!result.success) throw new InvalidError(`The body ${result.error.issues[0]?.message ?? 'cannot be stored'}`)
+  return input
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch (cause) {
+    throw new InvalidError('The body is not valid JSON', undefined, 'invalid_json', { cause })
+  }
+}
+
+type WebhookCall = { header: (name: string) => string; body: Buffer }
+
+/**
+ * Checks the signature over the timestamp and the raw body, or the bearer secret of senders that cannot sign. A signature
+ * takes precedence: if it is present, the bearer secret is ignored.
+ */
+function verifyCall({ header, body }: WebhookCall, secret: string, now: Date): boolean {
+  const signature = header('x-parley-signature')
+  if (signature) return isSigned(signature, { body, secret, now })
+  const [, token] = BEARER.exec(header('authorization')) ?? []
+  return token !== undefined && equalsTimingSafe(token, secret)
+}
+
+function isSigned(signature: string, { body, secret, now }: { body: Buffer; secret: string; now: Date }): boolean {
+  const [, seconds, hex] = SIGNATURE.exec(signature) ?? []
+  if (!seconds || !hex) return false
+  const expected = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest()
+  const isValid = timingSafeEqual(Buffer.from(hex, 'hex'), expected)
+  return isValid && Math.abs(now.getTime() - Number(seconds) * SECOND) <= WINDOW_MS
 }

@@ -1,7 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowRef } from '../workflows/schema.ts'
 import { webhookPath } from './queries.ts'
 import type { WebhookSecret } from './schema.ts'

@@ -1,6 +1,6 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { toDraftColumns } from './draft-columns.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'

@@ -1,7 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowRef } from './schema.ts'
 
 /** Deletes a workflow that never ran, since runs refer to their version. One that was published must be archived first. */

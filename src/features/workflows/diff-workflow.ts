@@ -1,5 +1,5 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { diffDefinitions } from './diff-definitions.ts'
 import { getWorkflowVersion } from './queries.ts'
 import type { DiffWorkflow, WorkflowDiff } from './schema.ts'

@@ -1,5 +1,5 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { NAME_MAX, type WorkflowRef, type WorkflowWithDefinition } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { raw } from 'objection'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type {
   Workflow,
   WorkflowWithDefinition,

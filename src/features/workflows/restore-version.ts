@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getWorkflowVersion } from './queries.ts'
 import type { RestoreVersion, WorkflowWithDefinition } from './schema.ts'
 import { updateWorkflow } from './update-workflow.ts'

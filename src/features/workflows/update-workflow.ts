@@ -1,7 +1,7 @@
 import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { toDraftColumns } from './draft-columns.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'
 import { getWorkflow } from './queries.ts'

@@ -16,7 +16,7 @@ export function isTimezone(zone: string): boolean {
 
 /**
  * Parses an ISO 8601 date or time to milliseconds. Without an offset it is local time in `timezone`, never in the zone
- * of this machine, so a text means the same time on every node.
+ * of this machine, so a text means the same time on every node. Clock changes count as in `fromWallTime`.
  */
 export function parseInstant(text: string, timezone: string): number | undefined {
   const [, year, month, day, hours, minutes, seconds, fraction, offset] = ISO.exec(text.trim()) ?? []
@@ -25,10 +25,13 @@ export function parseInstant(text: string, timezone: string): number | undefined
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const time = Number(hours ?? 0) * HOUR + Number(minutes ?? 0) * MINUTE + Number(seconds ?? 0) * SECOND
   const local = date + time + Number((fraction ?? '').padEnd(3, '0'))
-  return offset ? local - parseOffset(offset) : fromLocalTime(local, timezone)
+  return offset ? local - parseOffset(offset) : fromWallTime(local, timezone)
 }
 
-/** Returns the first time after `after`, in milliseconds, at which it is `time` (`09:30`) in the zone. */
+/**
+ * Returns the first time after `after`, in milliseconds, at which it is `time` (`09:30`) in the zone. A time that a clock
+ * change skips or repeats counts once, as in `fromWallTime`.
+ */
 export function nextTimeOfDay(time: string, timezone: string, after: Date): number {
   const ms = after.getTime()
   const local = new Date(ms + offsetAt(ms, timezone))
@@ -51,6 +54,7 @@ export function toWallTime(instant: number, timezone: string): number {
 export function fromWallTime(wall: number, timezone: string): number {
   const before = offsetAt(wall - DAY, timezone)
   const after = offsetAt(wall + DAY, timezone)
+  if (before === after) return wall - before
   const instants = [wall - Math.max(before, after), wall - Math.min(before, after)] as const
   const found = instants.find((instant) => toWallTime(instant, timezone) === wall)
   return found ?? findClockChange(...instants, timezone)
@@ -78,15 +82,6 @@ function parseOffset(offset: string): number {
   if (offset.toUpperCase() === 'Z') return 0
   const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2))
   return (offset.startsWith('-') ? -minutes : minutes) * MINUTE
-}
-
-/**
- * Converts local time to UTC. The offset is looked up twice, because the first guess may be on the other side of a
- * clock change. A time that the change skips is moved forward by the length of the change.
- */
-function fromLocalTime(local: number, timezone: string): number {
-  const guess = local - offsetAt(local, timezone)
-  return local - offsetAt(guess, timezone)
 }
 
 function offsetAt(ms: number, timezone: string): number {

@@ -3,11 +3,11 @@ import type { StepReport, StepContext } from '../../engine/model/step.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { CAPTION_MAX, TEXT_MAX } from '../../message-content/limits.ts'
 import { toPreview } from '../../message-content/content.ts'
-import type { WorkflowEffect } from '../effects.ts'
+import type { WorkflowEffect, ButtonOption } from '../effects.ts'
 import { assertMaySend } from './assert-may-send.ts'
 import { fillContent } from './fill-content.ts'
 import { fillMedia } from './media.ts'
-import { fillBody, fillCaption, type Message, type ButtonOption } from './message.ts'
+import { fillBody, fillCaption, type Message } from './message.ts'
 
 /** Composes a message that the step sends, with its placeholders filled in. */
 export function composeMessage(

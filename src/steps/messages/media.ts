@@ -5,6 +5,7 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { hasOneSource, ONE_SOURCE, SOURCE_SCHEMA } from '../../message-content/content-shape.ts'
 import { FETCHABLE_URL, isFetchableUrl } from '../../message-content/content.ts'
 import { FILENAME_MAX } from '../../message-content/limits.ts'
+import type { MediaContent } from '../effects.ts'
 import { type FileKind, findFileProblem, nameDocument, type StoredFile } from '../../message-content/stored-file.ts'
 
 /** An http or https address; one with placeholders is checked when they are filled in. */
@@ -38,9 +39,8 @@ export const Media = z
   .refine(hasOneSource, ONE_SOURCE)
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   .meta({ if: { required: ['filename'] }, then: { properties: { type: { const: 'document' } } }, ...SOURCE_SCHEMA })
-export type Media = z.output<typeof Media>
 
-export function fillMedia({ type, url, mediaId: id, filename }: Media, context: StepContext): Media {
+export function fillMedia({ type, url, mediaId: id, filename }: MediaContent, context: StepContext): MediaContent {
   // Cuts by code points, because half of a surrogate pair cannot be stored.
   const name = filename === undefined ? '' : [...context.text(filename).trim()].slice(0, FILENAME_MAX).join('')
   const named = name ? { filename: name } : {}

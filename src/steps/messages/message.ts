@@ -14,8 +14,7 @@ import {
 } from '../../message-content/limits.ts'
 import { fetchableUrl, Media, mediaId } from './media.ts'
 import { TemplatePart } from './template-message.ts'
-
-export type ButtonOption = { id: string; title: string }
+import type { ButtonOption } from '../effects.ts'
 /** An option with the step that follows when it is chosen. */
 export type Choice = ButtonOption & { next?: string | undefined }
 

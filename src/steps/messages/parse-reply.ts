@@ -6,7 +6,10 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { getField } from '../../platform/get-field.ts'
 import { toE164 } from '../../platform/phone.ts'
 import { Choices, type Choice } from './message.ts'
-import { parseDate } from './parse-date.ts'
+import { isCalendarDay } from '../../platform/calendar/zoned-time.ts'
+
+const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
+const YEAR_LAST = /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})$/
 
 export const Expectation = z
   .strictObject({
@@ -99,4 +102,18 @@ function readUrl(text: string): string | undefined {
   if (/\s/.test(url) || !URL.canParse(url)) return undefined
   const { protocol, hostname, href } = new URL(url)
   return (protocol === 'https:' || protocol === 'http:') && hostname.includes('.') ? href : undefined
+}
+
+/** Parses a written date to `2026-03-31`. The day comes first, except for contacts in the United States. */
+function parseDate(text: string, { facts }: StepContext): string | undefined {
+  const yearFirst = YEAR_FIRST.exec(text)
+  if (yearFirst) return format(yearFirst[1], yearFirst[2], yearFirst[3])
+  const [, first, second, year] = YEAR_LAST.exec(text) ?? []
+  const isMonthFirst = facts.contact?.['country'] === 'US' || facts.contact?.['language'] === 'en-US'
+  return isMonthFirst ? format(year, first, second) : format(year, second, first)
+}
+
+function format(year = '', month = '', day = ''): string | undefined {
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return undefined
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
 }

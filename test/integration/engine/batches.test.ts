@@ -3,6 +3,7 @@ import { advanceMailboxes } from '../../../src/features/execution/advance-mailbo
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { listSentBodies } from '../../support/queries.ts'
+import { recordStatements } from '../../support/statements.ts'
 import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -69,5 +70,27 @@ describe('messages of several customers that are advanced together', () => {
     expect(await listSentBodies(workspace, answered)).to.deep.equal(['Hello'])
     const items = app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })
     expect(await items.pluck('attempts')).to.deep.equal(failing.map(() => 1))
+  })
+
+  it('are answered in fifteen attempts if one of fifty fails, which has one attempt', async () => {
+    const phones = createPhones(50)
+    await receive(phones)
+    while (await app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId }).first('id')) await advance()
+    await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
+    const conversations = await receive(phones)
+    const [bad = ''] = conversations.splice(20, 1)
+    await app.system.db.raw(`create function fail_step() returns trigger language plpgsql as $$ begin
+        if exists (select from runs where id = new.run_id and conversation_id = '${bad}') then
+          raise exception 'no step is saved';
+        end if;
+        return new;
+      end $$;
+      create trigger fail_step before insert on run_steps for each row execute function fail_step()`)
+    const statements = await recordStatements(advance)
+    expect(statements.filter(({ text }) => text.includes('/* claimItems */')).length).to.be.at.most(15)
+    for (const id of conversations) expect(await listSentBodies(workspace, id)).to.deep.equal(['Hello'])
+    expect(await listSentBodies(workspace, bad)).to.deep.equal([])
+    const items = app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })
+    expect(await items.pluck('attempts')).to.deep.equal([1])
   })
 })

@@ -95,7 +95,7 @@ describe('run with corrupt state', () => {
     const phone = newPhone()
     const conversationId = await startRun(phone, 'ask')
     await damage(conversationId)
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`advance:${workspace.tenantId}`])
+    await app.removeWaitingJobs()
     for (const body of ['one', 'two']) await sendAsCustomer(workspace, { phone, body })
     await app.work()
     for (const seconds of [5, 15, 45, 135]) await advanceClock(seconds)

@@ -7,7 +7,7 @@ import { ensureConversations } from '../../../src/features/conversations/ensure-
 import { queueMessages } from '../../../src/features/outbound/queue-messages.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import type { Scope } from '../../../src/scope.ts'
+import type { Scope } from '../../../src/scope/scope.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildChannel, buildCloudApiChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type ApiResponse, type TestApp } from '../../support/app.ts'

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { advanceJob } from '../../../src/features/automation/jobs.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
 import { retryDeadLetter } from '../../../src/features/dead-letters/retry-dead-letters.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
@@ -53,7 +52,7 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
     })
   })
 
-  afterEach(() => app.system.db.raw('drop function if exists fail_run cascade'))
+  afterEach(() => app.system.db.raw('drop function if exists fail_run, hold_commit cascade'))
 
   const advance = () => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
 
@@ -70,6 +69,14 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
       create trigger fail_run before insert on messages for each row
         when (new.direction = 'outbound' and new.body = 'Hello') execute function fail_run()`)
 
+  /** Lets a transaction that has put an item into a mailbox wait for an advisory lock when it commits. */
+  const holdCommits = () =>
+    app.system.db.raw(`
+      create function hold_commit() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
+      create constraint trigger hold_commit after insert on mailbox_items deferrable initially deferred
+        for each row execute function hold_commit()`)
+
   const WRITERS: Record<string, { prepare?: string; write: () => Promise<unknown>; sent: string }> = {
     'an event': {
       write: () => workspace.call('POST', '/api/events', { event: 'order_paid', contactId }),
@@ -85,7 +92,7 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
     },
     'the result of an external call': {
       prepare: 'call',
-      write: () => executeCalls(app.system)({ tenantId: workspace.tenantId }),
+      write: () => executeCalls(app.system, { tenantId: workspace.tenantId }),
       sent: 'Called',
     },
   }
@@ -96,15 +103,14 @@ describe('order of a mailbox whose first item waits for another attempt', () => 
       await advance()
       await receive('hello')
       await failHello()
-      // The job is enqueued last, so the writer has put its item and not committed.
-      const writing = await app.system.transaction(async (tx) => {
-        await tx.enqueue(advanceJob(workspace.tenantId))
-        const started = write()
-        await waitUntil(async () => (await countLockWaits(app)) === 1)
-        await advance()
-        return { started }
-      })
-      await writing.started
+      await holdCommits()
+      const holding = await app.system.db.transaction()
+      await holding.raw('select pg_advisory_xact_lock(1)')
+      const writing = write()
+      await waitUntil(async () => (await countLockWaits(app)) === 1)
+      await advance()
+      await holding.commit()
+      await writing
       await app.system.db.raw('drop function fail_run cascade')
       await advance()
       expect(await listSentBodies(workspace, conversationId)).to.deep.equal([])

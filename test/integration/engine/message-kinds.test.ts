@@ -63,6 +63,8 @@ describe('send_message step', () => {
 
   it('ignores a reply to a message of another conversation, and fails a reaction to one', async () => {
     await cloud.webhooks.sendText({ from: newPhone().slice(1), body: 'other' })
+    // The workflow that is published next must not start for it.
+    await app.work()
     const others = await workspace.call('GET', '/api/conversations')
     await run(
       [

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import type { Work } from '../../../src/platform/jobs/job-queue.ts'
 import { claimCalls, LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
-import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
+import { executeCalls, completeCall } from '../../../src/features/external-calls/execute-calls.ts'
 import { executeHttp } from '../../../src/features/external-calls/execute-http.ts'
-import { completeCall } from '../../../src/features/external-calls/complete-call.ts'
 import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
@@ -216,7 +216,9 @@ describe('external call', () => {
   })
 
   const advance = ({ workspace }: HttpWorkflow) => advanceMailboxes(app.system, { tenantId: workspace.tenantId })
-  const executeDueCalls = ({ workspace }: HttpWorkflow) => executeCalls(app.system)({ tenantId: workspace.tenantId })
+  const executeDueCalls = ({ workspace }: HttpWorkflow) => executeCalls(app.system, { tenantId: workspace.tenantId })
+  const countJobs = async ({ workspace }: HttpWorkflow) =>
+    (await app.listWaitingJobs()).filter((job) => job === `execute:${workspace.tenantId}`).length
   const claim = ({ workspace }: HttpWorkflow) => claimCalls(app.system.forTenant(workspace.tenantId), 20)
 
   async function createPendingCall(call: object = {}, after: object[] = [say('tell', '{{vars.quote.json.total}}')]) {
@@ -274,19 +276,12 @@ describe('external call', () => {
   it('gets a new job after its lease expires', async () => {
     const caller = await createPendingCall()
     await claim(caller)
-    const countJobs = async () => {
-      const { rows } = await app.system.db.raw<{ rows: { n: number }[] }>(
-        `select count(*)::int as n from graphile_worker.jobs where key = ?`,
-        [`execute:${caller.workspace.tenantId}`],
-      )
-      return rows[0]?.n
-    }
-    await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`execute:${caller.workspace.tenantId}`])
+    await app.removeWaitingJobs()
     await enqueueDueCalls(app.system)
-    expect(await countJobs(), 'while it is leased').to.equal(0)
+    expect(await countJobs(caller), 'while it is leased').to.equal(0)
     app.clock.advance(LEASE_MS)
     await enqueueDueCalls(app.system)
-    expect(await countJobs()).to.equal(1)
+    expect(await countJobs(caller)).to.equal(1)
   })
 
   it('fails with outcome_unknown when two claims expire', async () => {
@@ -381,32 +376,21 @@ describe('external call', () => {
     expect(await caller.sent()).to.deep.equal(['1'])
   })
 
-  it('is not made by a process that stops', async () => {
+  it('is followed by a job for those that its workspace had no places for', async () => {
     const caller = await createPendingCall()
-    await executeCalls(app.system)({ tenantId: caller.workspace.tenantId }, { signal: AbortSignal.abort() })
-    expect(await claim(caller)).to.have.length(1)
+    await app.removeWaitingJobs()
+    const spread = async (claimWorks: (limit: number) => Promise<Work[]>) => {
+      for (const work of await claimWorks(1)) await work()
+      return true
+    }
+    await executeCalls(app.system, caller.workspace, { spread })
+    expect([await caller.countCalls(), await countJobs(caller)]).to.deep.equal([0, 1])
   })
 
-  it('is made before the backlog of another workspace is finished', async () => {
-    let openResponses: (() => void)[] = []
-    server.replyWith((_, response) => {
-      openResponses.push(() => json({ total: 1 })({} as never, response))
-    })
-    const flood = await HttpWorkflow.publish(app, server, {})
-    for (let count = 0; count < 25; count += 1) await flood.receive()
-    while ((await flood.countCalls()) < 25) await advance(flood)
-    const other = await createPendingCall()
-    const work = executeCalls(app.system)
-    const done = work({ tenantId: flood.workspace.tenantId })
-    await work({ tenantId: other.workspace.tenantId })
-    await waitUntil(() => openResponses.length === 21)
-    const firstResponses = openResponses
-    openResponses = []
-    firstResponses.forEach((end) => end())
-    await waitUntil(() => openResponses.length === 5)
-    openResponses.forEach((end) => end())
-    await done
-    expect([await flood.countCalls(), await other.countCalls()]).to.deep.equal([0, 0])
+  it('is not made by a process that stops', async () => {
+    const caller = await createPendingCall()
+    await executeCalls(app.system, caller.workspace, { signal: AbortSignal.abort() })
+    expect(await claim(caller)).to.have.length(1)
   })
 })
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { advanceJob } from '../../../src/features/automation/jobs.ts'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
 import { createTasks } from '../../../src/jobs.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
@@ -153,7 +154,7 @@ describe('ask step whose reply and timeout are both in the mailbox', () => {
 
   after(() => app.stop())
 
-  const advance = () => createTasks(app.system)['advance']?.({ tenantId: workspace.tenantId })
+  const advance = () => createTasks(app.system)['advance']?.(advanceJob(workspace.tenantId))
 
   it('continues with the first of the two items and ignores the other', async () => {
     for (const first of ['reply', 'timeout']) {

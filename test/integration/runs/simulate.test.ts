@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../../support/app.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-import { rollUpRunCounts } from '../../../src/features/runs/roll-up-run-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
 
 const ASKING = {
   version: 1,
@@ -246,7 +246,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     await publish(workflowId)
     const { contactId, conversationId } = await converse('+351910000004', 'hello', 'Braga')
     // Otherwise the periodic task could roll the counts up between the two computations.
-    await rollUpRunCounts(app.system)
+    await rollUpCounts(app.system)
     const digests = await computeDigests(app)
     const dialogue = [
       { type: 'message', body: 'hello' },

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { listRecentMessages } from '../../../src/features/external-calls/recent-messages.ts'
+import { listRecentMessages } from '../../../src/features/external-calls/execute-ai.ts'
 import { buildContact, buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'

@@ -2,10 +2,9 @@ import type { CascadeCount } from '../../../engine/mailbox/store.ts'
 import type { Mailbox } from '../../../engine/model/mailbox-key.ts'
 import type { StepRecord } from '../../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../../engine/model/stored-run.ts'
-import { insertRowsSql, listColumns } from '../../../platform/database/statements/recordset.ts'
+import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { MAILBOX_ID_SQL } from './mailbox-store.ts'
-import { countRunsSql } from './run-counts.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
 const COLUMNS = sqlFragment`workflow_id, workflow_version, contact_id, conversation_id, parent_run_id, mailbox_run_id, mode, trigger,
@@ -21,41 +20,17 @@ export async function loadActiveRuns(tx: StoreTransaction, mailboxes: Mailbox[])
     order by id desc`
 }
 
-/**
- * Inserts new runs, updates existing ones and records how that changes their numbers, in one statement. The caller holds
- * the locks of the mailboxes, so the previous statuses are the last ones.
- */
+/** Inserts new runs and updates existing ones. The caller holds the locks of their mailboxes. */
 export async function saveRuns(tx: StoreTransaction, runs: StoredRun[]): Promise<void> {
   if (runs.length === 0) return
   const rows = runs.map((run) => runRow(tx.tenantId, run))
-  const columns = listColumns(rows)
-  const statuses = runs.map(({ workflowId, workflowVersion, state }) => ({
-    workflow_id: workflowId,
-    version: workflowVersion,
-    status: state.status,
-  }))
-  // Of a materialized expression every node of a distributed database sees the rows before the change. Values that two
-  // parts of a statement share are bound twice, as a distributed database would send them to all of its nodes.
   await tx.sql('saveRuns')`
-    with previous as materialized (
-      select id, workflow_id, workflow_version, status from runs
-      where tenant_id = ${tx.tenantId} and id = any(${runs.map(({ state }) => state.id)})),
-    saved as (
-      insert into runs (tenant_id, ${columns}) select ${tx.tenantId}::uuid, ${columns}
-      from jsonb_populate_recordset(null::runs, ${JSON.stringify(rows)}::jsonb)
-      on conflict (tenant_id, id) do update set
-        status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
-        epoch = excluded.epoch, steps_count = excluded.steps_count, messages_sent = excluded.messages_sent,
-        waiting_for = excluded.waiting_for, waiting_until = excluded.waiting_until,
-        waiting_step_id = excluded.waiting_step_id, started_at = excluded.started_at,
-        finished_at = excluded.finished_at)
-    ${countRunsSql(
-      tx.tenantId,
-      sqlFragment`
-        select workflow_id, version, status, 1 as delta
-        from jsonb_to_recordset(${JSON.stringify(statuses)}::jsonb) as x (workflow_id uuid, version int, status text)
-        union all select workflow_id, workflow_version, status, -1 from previous`,
-    )}`
+    ${insertRowsSql('runs', tx.tenantId, rows)}
+    on conflict (tenant_id, id) do update set
+      status = excluded.status, state = excluded.state, output = excluded.output, error = excluded.error,
+      epoch = excluded.epoch, steps_count = excluded.steps_count, messages_sent = excluded.messages_sent,
+      waiting_for = excluded.waiting_for, waiting_until = excluded.waiting_until,
+      waiting_step_id = excluded.waiting_step_id, started_at = excluded.started_at, finished_at = excluded.finished_at`
 }
 
 function runRow(tenantId: string, { state, ...run }: StoredRun): Record<string, unknown> {

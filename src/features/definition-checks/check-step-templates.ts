@@ -1,10 +1,10 @@
-import { fillComponents, type SendableTemplate } from '../../../channels/templates/fill-template.ts'
-import { findHeaderFile } from '../../../channels/templates/header-file.ts'
-import { HEADER_MEDIA } from '../../../channels/templates/variables.ts'
-import { problemAt, type Location, type Problem } from '../../../engine/language/definition/problems.ts'
-import { hasPlaceholder } from '../../../engine/language/template.ts'
-import { findFileProblem } from '../../../message-content/stored-file.ts'
-import type { Scope } from '../../../scope.ts'
+import { fillComponents, type SendableTemplate } from '../../channels/templates/fill-template.ts'
+import { findHeaderFile } from '../../channels/templates/header-file.ts'
+import { HEADER_MEDIA } from '../../channels/templates/variables.ts'
+import { problemAt, type Location, type Problem } from '../../engine/language/definition/problems.ts'
+import { hasPlaceholder } from '../../engine/language/template.ts'
+import { findFileProblem } from '../../message-content/stored-file.ts'
+import type { Scope } from '../../scope/scope.ts'
 import {
   matchesChoice,
   readHeaderMedia,
@@ -12,11 +12,11 @@ import {
   TemplateMessage,
   type TemplateChoice,
   type TemplateResource,
-} from '../../../steps/messages/template-message.ts'
-import type { MediaResource } from '../../../steps/messages/media.ts'
-import { loadMediaResources } from '../../media/load-step-media.ts'
-import { type DefinitionPart, findValues, listSteps, listTriggers } from '../../workflows/stored-definition.ts'
-import { loadTemplateResources } from '../../templates/steps/load-step-templates.ts'
+} from '../../steps/messages/template-message.ts'
+import type { MediaResource } from '../../steps/messages/media.ts'
+import { loadMediaResources } from '../media/load-step-media.ts'
+import { type DefinitionPart, findValues, listSteps, listTriggers } from '../workflows/stored-definition.ts'
+import { loadTemplateResources } from '../templates/load-resources.ts'
 
 /** A message made from a template, and where the definition has it. */
 type Use = { location: Location; at: string; paramsAt: string; message: TemplateMessage }

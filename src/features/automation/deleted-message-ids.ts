@@ -1,0 +1,32 @@
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
+import { addMs, DAY } from '../../platform/time.ts'
+import type { Scope } from '../../scope/scope.ts'
+
+/** Providers repeat a call for up to a week, and stored messages and runs show that it has been processed. */
+export const REPEAT_DAYS = 8
+
+/**
+ * Keeps that these messages arrived, which are about to be deleted, for as long as a provider may repeat them. Their IDs
+ * at the provider may contain a phone number, so only hashes of them are kept.
+ */
+export async function keepDeletedIds(tx: Scope, messageIds: string[]): Promise<void> {
+  const oldest = addMs(tx.now(), -REPEAT_DAYS * DAY)
+  await tx.sql('keepDeletedIds')`
+    insert into deleted_message_ids (tenant_id, hash, expires_at)
+    select ${tx.tenantId}::uuid, ${hashSql(sqlFragment`p.channel_id`, sqlFragment`p.provider_message_id`)} as hash,
+      p.created_at + ${REPEAT_DAYS}::int * interval '24 hours'
+    from provider_message_ids p
+    where p.tenant_id = ${tx.tenantId} and p.message_id = any(${messageIds}) and p.created_at > ${oldest}
+    order by hash on conflict do nothing`
+}
+
+/** SQL condition: the message with this ID at the provider has been deleted. */
+export function isDeletedSql({ tenantId }: Scope, channelId: string, providerMessageId: SqlFragment): SqlFragment {
+  return sqlFragment`exists (
+    select from deleted_message_ids d
+    where d.tenant_id = ${tenantId} and d.hash = ${hashSql(sqlFragment`${channelId}`, providerMessageId)})`
+}
+
+function hashSql(channelId: SqlFragment, providerMessageId: SqlFragment): SqlFragment {
+  return sqlFragment`sha256(convert_to(${channelId}::text || ' ' || ${providerMessageId}, 'UTF8'))`
+}
