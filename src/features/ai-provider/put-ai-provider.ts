@@ -2,7 +2,7 @@ import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.t
 import { InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getAiProvider, sealContext } from './queries.ts'
 import type { AiProvider, PutAiProvider } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { AiProvider } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { deletePhones } from './audience/replace-audience.ts'
 import { getBroadcast } from './queries.ts'
@@ -17,7 +17,7 @@ export function cancelBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
     if (broadcast.startedAt === null) await deletePhones(tx, broadcastId)
     await changeStatus(tx, broadcast, 'cancel', { completedAt: tx.now(), workAt: tx.now() })
     await withdrawQueued(tx, broadcast, 'canceled')
-    if (await cancelPending(tx, broadcast)) await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    if (await cancelPending(tx, broadcast)) tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
 }

@@ -1,10 +1,9 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
-import { NO_COUNTS } from './counts.ts'
 import { getBroadcast } from './queries.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
 import type { Broadcast, CreateBroadcast } from './schema.ts'
@@ -31,7 +30,6 @@ export function createBroadcast(
       templateId: template.id,
       params: input.params ?? {},
       audience: {},
-      counts: NO_COUNTS,
       frequencyCap: input.frequencyCap ?? null,
       requiresOptIn: input.requiresOptIn ?? false,
       createdBy: tx.actor.type === 'user' ? tx.actor.id : null,

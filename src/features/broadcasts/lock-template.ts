@@ -1,7 +1,7 @@
 import { Channel } from '../../models/messaging/channel.ts'
 import { Template } from '../../models/messaging/template.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /**
  * Locks the template of a broadcast, so that it is not deleted until the transaction ends. The template decides the

@@ -1,11 +1,10 @@
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import type { Scope } from '../../scope.ts'
-import { type PauseReason, takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { readCounts } from './counts.ts'
 import { getBroadcast } from './queries.ts'
 import type { Broadcast, BroadcastRef } from './schema.ts'
-import { withdrawQueued } from './sending/withdraw-recipients.ts'
+import { pauseLocked } from './sending/withdraw-recipients.ts'
 import { changeStatus, lockForTransition } from './transitions.ts'
 
 /** @throws NotFoundError, ConflictError `broadcast_status_conflict` */
@@ -14,12 +13,6 @@ export function pauseBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pro
     await pauseLocked(tx, await lockForTransition(tx, broadcastId, 'pause'), 'user')
     return getBroadcast(tx, { broadcastId })
   })
-}
-
-/** Pauses a locked broadcast. Its messages that no worker has claimed are withdrawn; their recipients are pending again. */
-export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: PauseReason): Promise<void> {
-  await withdrawQueued(tx, broadcast, 'pending')
-  await changeStatus(tx, broadcast, 'pause', { statusReason: reason, workAt: null })
 }
 
 /**
@@ -35,7 +28,7 @@ export function resumeBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
       workAt: tx.now(),
       resumedCounts: await readCounts(tx, broadcastId),
     })
-    await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
 }

@@ -1,12 +1,12 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { toListTotal } from '../counts/read-count.ts'
+import { countsByKeySql, keptSumSql, toListTotal } from '../counts/read-count.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import { countDeltasSql, readCounts, toCounts } from './counts.ts'
+import { toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
 import {
   type Broadcast,
@@ -15,15 +15,16 @@ import {
   type ListBroadcasts,
   type ListRecipients,
   recipientStatus,
-  Schedule,
 } from './schema.ts'
+import { Schedule } from './schedule.ts'
 
-/** Broadcast with its template. */
-type BroadcastView = BroadcastRow & { template: Broadcast['template']; countDeltas: Record<string, number> }
+/** Broadcast with its template and the numbers of its recipients. */
+type BroadcastView = BroadcastRow & { template: Broadcast['template']; numbers: Record<string, number> }
 
 const BROADCAST_SOURCE: ItemSource = {
   table: sqlFragment`broadcasts`,
-  columns: (tenantId) => sqlFragment`broadcasts.*, ${countDeltasSql(tenantId)} as count_deltas,
+  columns: (tenantId) => sqlFragment`broadcasts.*,
+    ${countsByKeySql(tenantId, 'recipients', sqlFragment`broadcasts.id`)} as numbers,
     (select json_build_object('id', template.id, 'name', template.name, 'language', template.language)
       from templates template
       where template.tenant_id = ${tenantId} and template.id = broadcasts.template_id) as template`,
@@ -38,13 +39,13 @@ const RECIPIENT_SOURCE: ItemSource = {
 }
 
 function toBroadcast(row: BroadcastView): Broadcast {
-  const { statusReason, counts, countDeltas, ...shown } = row
+  const { statusReason, numbers, ...shown } = row
   const { recipientCount = 0, filter, exclude, ...audience }: Audience = row.audience
   return {
     ...shown,
     audience: { ...toIds(audience), recipientCount, filter: filter ?? null, exclude: toIds(exclude ?? {}) },
     schedule: row.schedule && Schedule.parse(row.schedule),
-    counts: toCounts(counts, countDeltas),
+    counts: toCounts(numbers),
     pausedReason: row.status === 'paused' ? statusReason : null,
     failureReason: row.status === 'failed' ? statusReason : null,
   }
@@ -88,7 +89,9 @@ export async function listRecipients(
   { id: broadcastId, status, ...input }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, broadcastId)
-  const counts = await readCounts(scope, broadcastId)
+  const { tenantId } = scope
+  const kept = keptSumSql(tenantId, 'recipients', sqlFragment`owner_id = ${broadcastId} and key = ${status ?? 'total'}`)
+  const isOfStatus = status === undefined ? sqlFragment`true` : sqlFragment`status = ${status}`
   const statuses = status === undefined ? recipientStatus.options : [status]
   return readPage<BroadcastRecipient>(
     scope,
@@ -99,7 +102,10 @@ export async function listRecipients(
       conditions: [sqlFragment`t.broadcast_id = ${broadcastId}`],
       alternatives: statuses.map((each) => sqlFragment`t.status = ${each}`),
       order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
-      total: counts[status ?? 'total'],
+      total: sqlFragment`coalesce(${kept}, (
+        select count(*)::int from broadcast_recipients
+        where tenant_id = ${tenantId} and broadcast_id = ${broadcastId} and ${isOfStatus}))`,
+      kept,
       item: RECIPIENT_SOURCE,
     },
     input,

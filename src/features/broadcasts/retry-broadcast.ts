@@ -1,10 +1,9 @@
 import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
-import { countChangesSql } from '../broadcast-recipients/count-deltas.ts'
 import { readCounts } from './counts.ts'
 import { getBroadcast } from './queries.ts'
 import type { Broadcast, RetryBroadcast } from './schema.ts'
@@ -32,7 +31,7 @@ export function retryBroadcast(scope: Scope, input: RetryBroadcast): Promise<Bro
       workAt: tx.now(),
       resumedCounts: await readCounts(tx, broadcastId),
     })
-    await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
 }
@@ -56,7 +55,7 @@ async function makePending(
   const now = tx.now()
   const [row] = await tx.sql<{ count: number }>('retryRecipients')`
     with locked as (
-       select id, broadcast_id, status as previous from broadcast_recipients
+       select id, status as previous from broadcast_recipients
        where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId} and provider_message_id is null
          and accepted_count = 0 and address is not null and (
            status = 'failed' and (${recipientIds === undefined} or id = any(${recipientIds ?? []}))
@@ -67,8 +66,7 @@ async function makePending(
          doubt_settled_at = case when previous = 'unknown' then ${now} else r.doubt_settled_at end,
          doubt_settled_by = case when previous = 'unknown' then 'member' else r.doubt_settled_by end
        from locked where r.tenant_id = ${tx.tenantId} and r.id = locked.id and r.status = locked.previous
-       returning r.broadcast_id, locked.previous, r.status),
-     counted as (${countChangesSql(tx.tenantId, 'changed')})
+       returning r.id)
      select count(*)::int as count from changed`
   return row?.count ?? 0
 }

@@ -1,7 +1,7 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { estimateBroadcast, previewBroadcast } from './audience/preview-broadcast.ts'
+import { estimateBroadcast, previewBroadcast } from './preview-broadcast.ts'
 import { cancelBroadcast } from './cancel-broadcast.ts'
 import { createBroadcast } from './create-broadcast.ts'
 import { deleteBroadcast } from './delete-broadcast.ts'

@@ -1,7 +1,38 @@
+import { z } from 'zod'
 import type { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { fromWallTime, nextTimeOfDay, toWallTime } from '../../platform/calendar/zoned-time.ts'
-import { DAY, HOUR, MINUTE } from '../../platform/time.ts'
-import { Schedule } from './schema.ts'
+import { fromWallTime, nextTimeOfDay, isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
+import { HOUR } from '../../platform/time.ts'
+import { timestampText } from '../../trpc/schemas.ts'
+
+const timeOfDay = z
+  .string()
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 09:30')
+  .meta({ examples: ['09:30'] })
+
+const wallTime = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/)
+
+/** Start and quiet hours of a broadcast. */
+export const Schedule = z.strictObject({
+  at: z
+    .union([timestampText, wallTime], 'must be a time with an offset, or a local time such as 2026-03-29T09:30')
+    .refine((at) => parseInstant(at, 'UTC') !== undefined, 'must be a time that exists')
+    .nullable()
+    .default(null)
+    .meta({ description: 'Time with an offset, or local time in `timezone`. Null starts it at once' }),
+  timezone: z
+    .string()
+    .max(64)
+    .refine((zone) => zone === 'contact' || isTimezone(zone), 'must be "contact" or an IANA time zone')
+    .default('UTC')
+    .meta({ description: 'Time zone of `at` and `window`. `contact` is that of each contact', examples: ['contact'] }),
+  window: z
+    .strictObject({ from: timeOfDay, to: timeOfDay })
+    .refine(({ from, to }) => from !== to, 'must have different times')
+    .nullable()
+    .default(null)
+    .meta({ description: 'Messages are sent only between these times; those that are due outside wait for `from`' }),
+})
+export type Schedule = z.infer<typeof Schedule>
 
 /** The clocks of the world are at most this far ahead of UTC. */
 const EARLIEST_OFFSET_MS = 14 * HOUR
@@ -37,7 +68,10 @@ export function toDueTime(broadcast: Pick<BroadcastRow, 'schedule'>, contactTime
   return new Date(Math.max(now.getTime(), fromWallTime(parseWallTime(schedule.at), contactTimezone)))
 }
 
-/** Returns the time at which quiet hours end for a recipient; undefined if it may be sent its message now. */
+/**
+ * Returns the time at which quiet hours end for a recipient; undefined if it may be sent its message now. Of a beginning
+ * or an end that a clock change repeats the first counts, as in `fromWallTime`.
+ */
 export function findQuietUntil(
   broadcast: Pick<BroadcastRow, 'schedule'>,
   contactTimezone: string | null,
@@ -47,12 +81,7 @@ export function findQuietUntil(
   if (!schedule?.window) return undefined
   const { from, to } = schedule.window
   const timezone = schedule.timezone === 'contact' ? (contactTimezone ?? 'UTC') : schedule.timezone
-  const minutes = Math.floor((toWallTime(now.getTime(), timezone) % DAY) / MINUTE)
-  const [start, end] = [toMinutes(from), toMinutes(to)]
-  const isOpen = start < end ? minutes >= start && minutes < end : minutes >= start || minutes < end
-  return isOpen ? undefined : new Date(nextTimeOfDay(from, timezone, now))
-}
-
-function toMinutes(time: string): number {
-  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+  const opensMs = nextTimeOfDay(from, timezone, now)
+  const isOpen = nextTimeOfDay(to, timezone, now) < opensMs
+  return isOpen ? undefined : new Date(opensMs)
 }

@@ -1,13 +1,8 @@
 import { z } from 'zod'
-import { isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
-import { id, lastEventId, timestamp, timestampText, page, toPage, text } from '../../trpc/schemas.ts'
+import { id, lastEventId, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { AudienceInput, params } from './audience/schema.ts'
-
-const timeOfDay = z
-  .string()
-  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 09:30')
-  .meta({ examples: ['09:30'] })
+import { Schedule } from './schedule.ts'
 
 export const recipientStatus = z.enum([
   'pending',
@@ -38,31 +33,6 @@ export const Counts = z.object({
   optedOut: z.int().meta({ description: 'Recipients who opted out of marketing within 72 hours after the message' }),
 })
 export type Counts = z.infer<typeof Counts>
-
-const wallTime = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/)
-
-/** Start and quiet hours of a broadcast. */
-export const Schedule = z.strictObject({
-  at: z
-    .union([timestampText, wallTime], 'must be a time with an offset, or a local time such as 2026-03-29T09:30')
-    .refine((at) => parseInstant(at, 'UTC') !== undefined, 'must be a time that exists')
-    .nullable()
-    .default(null)
-    .meta({ description: 'Time with an offset, or local time in `timezone`. Null starts it at once' }),
-  timezone: z
-    .string()
-    .max(64)
-    .refine((zone) => zone === 'contact' || isTimezone(zone), 'must be "contact" or an IANA time zone')
-    .default('UTC')
-    .meta({ description: 'Time zone of `at` and `window`. `contact` is that of each contact', examples: ['contact'] }),
-  window: z
-    .strictObject({ from: timeOfDay, to: timeOfDay })
-    .refine(({ from, to }) => from !== to, 'must have different times')
-    .nullable()
-    .default(null)
-    .meta({ description: 'Messages are sent only between these times; those that are due outside wait for `from`' }),
-})
-export type Schedule = z.infer<typeof Schedule>
 
 const frequencyCap = z.strictObject({ max: z.int().min(1).max(100), hours: z.int().min(1).max(720) })
 

@@ -1,14 +1,14 @@
 import { hasPlaceholder } from '../../engine/language/template.ts'
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Audience } from './audience/schema.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { assertHeaderFile } from '../templates/assert-header-file.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
 import { getBroadcast } from './queries.ts'
-import { toStartTime } from './schedule.ts'
-import { type Broadcast, type BroadcastRef, Schedule, type ScheduleBroadcast } from './schema.ts'
+import { toStartTime, Schedule } from './schedule.ts'
+import type { Broadcast, BroadcastRef, ScheduleBroadcast } from './schema.ts'
 import { changeStatus, lockForTransition } from './transitions.ts'
 
 /**
@@ -23,7 +23,7 @@ export function sendBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Prom
     // Quiet hours stay; the start does not.
     const schedule = broadcast.schedule && { ...Schedule.parse(broadcast.schedule), at: null }
     await changeStatus(tx, broadcast, 'send', { params, schedule, startedAt: now, scheduledAt: null, workAt: now })
-    await tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
+    tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })
 }

@@ -1,7 +1,7 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
 import { ensureConversations } from '../conversations/ensure-conversations.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'

@@ -1,6 +1,7 @@
 import { Broadcast as BroadcastRow, type BroadcastStatus } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 
 type Transition = { from: readonly BroadcastStatus[]; to: BroadcastStatus; event: Event['type'] }
 

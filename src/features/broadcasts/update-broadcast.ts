@@ -1,7 +1,7 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertParams } from './audience/assert-params.ts'
 import { lockTemplate } from './lock-template.ts'
 import { getBroadcast } from './queries.ts'

@@ -1,9 +1,8 @@
 import type { ChannelUpdate } from '../../channels/channel.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
-import type { Scope } from '../../scope.ts'
-import { deliverJob } from '../automation/jobs.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
-import { degradeChannel, forgetChannel, rescheduleOutbox } from './load-channel.ts'
+import { degradeChannel, forgetChannel, reconnectChannel } from './load-channel.ts'
 
 /**
  * Applies what the provider reports about a channel: quality, limits, alerts, and whether it accepts messages. Reports
@@ -32,7 +31,10 @@ export async function applyChannelUpdates(tx: Scope, channelId: string, updates:
     if (sending === 'restricted' && channel.status === 'connected') {
       await degradeChannel(tx, channelId, alert?.message ?? 'The provider accepts no messages from this account')
     }
-    if (sending === 'restored' && channel.status === 'degraded') await reconnectChannel(tx, channelId)
+    if (sending === 'restored' && channel.status === 'degraded') {
+      await reconnectChannel(tx, channelId)
+      await tx.record({ type: 'channel.connected', data: { channelId } })
+    }
     channel = await tx.get(ChannelRow, channelId)
   }
 }
@@ -43,12 +45,4 @@ function pickReported({ quality, messagingLimit, throughput }: ChannelUpdate) {
     ...(messagingLimit === null ? {} : { messagingLimit }),
     ...(throughput === null ? {} : { throughput }),
   }
-}
-
-/** Marks a degraded channel as connected and sends what waits for it. */
-async function reconnectChannel(tx: Scope, channelId: string): Promise<void> {
-  await tx.query(ChannelRow).findOne('id', channelId).patch({ status: 'connected', statusReason: null })
-  await rescheduleOutbox(tx, channelId, { at: tx.now(), before: null })
-  await tx.record({ type: 'channel.connected', data: { channelId } })
-  await tx.enqueue(deliverJob(tx.tenantId, channelId))
 }

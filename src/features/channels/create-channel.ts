@@ -1,7 +1,7 @@
 import { assertCallableBaseUrl, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { sealContext } from './load-channel.ts'
 import { toChannel } from './queries.ts'

@@ -1,7 +1,7 @@
 import { Broadcast } from '../../models/messaging/broadcast.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { deleteHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
 import { forgetChannel } from './load-channel.ts'

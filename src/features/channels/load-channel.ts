@@ -1,8 +1,10 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { deliverJob } from '../automation/jobs.ts'
 
 export type LoadedChannel = {
   id: string
@@ -71,16 +73,29 @@ export async function degradeChannel(tx: Scope, channelId: string, reason: strin
   await tx.record({ type: 'channel.degraded', data: { channelId } })
 }
 
-/** Reschedules the unclaimed messages of a channel that are due before `before`, or all of them. */
-export async function rescheduleOutbox(
-  tx: Scope,
-  channelId: string,
-  { at, before }: { at: Date; before: Date | null },
-): Promise<void> {
+/** Lets nothing be sent on a channel until a time, whenever it is queued. A longer pause stays. */
+export async function pauseChannel(tx: Scope, channelId: string, until: Date): Promise<void> {
+  await tx.sql('pauseChannel')`
+    update channels set paused_until = ${until}
+    where tenant_id = ${tx.tenantId} and id = ${channelId} and (paused_until is null or paused_until < ${until})`
+}
+
+/** SQL condition that messages may be sent on the channel `ch`. */
+export function maySendSql(now: Date): SqlFragment {
+  return sqlFragment`ch.status <> 'disconnected' and (ch.paused_until is null or ch.paused_until <= ${now})`
+}
+
+/** Marks a channel as connected, ends its pause and sends what waits for it. */
+export async function reconnectChannel(tx: Scope, channelId: string): Promise<void> {
+  await tx
+    .query(ChannelRow)
+    .findOne('id', channelId)
+    .patch({ status: 'connected', statusReason: null, pausedUntil: null })
   await tx.sql('rescheduleOutbox')`
     with locked as (
        select message_id from outbox where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and leased_at is null
-         and (${before}::timestamptz is null or not_before < ${before}) order by message_id for no key update)
-     update outbox o set not_before = ${at} from locked
+       order by message_id for no key update)
+     update outbox o set not_before = ${tx.now()} from locked
      where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.message_id = locked.message_id and o.leased_at is null`
+  tx.enqueue(deliverJob(tx.tenantId, channelId))
 }

@@ -1,11 +1,11 @@
 import { WhatsappSettings } from '../../channels/whatsapp/settings.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Channel, ChannelRef } from './schema.ts'
 
 const NO_SETTINGS = { phoneNumberId: null, wabaId: null, baseUrl: null, version: null }
 
-export function toChannel({ settings, credentials: _sealed, ...row }: ChannelRow): Channel {
+export function toChannel({ settings, credentials: _sealed, pausedUntil: _pausedUntil, ...row }: ChannelRow): Channel {
   const isSandbox = row.kind === 'sandbox'
   const { version, ...shown } = WhatsappSettings.safeParse(settings).data ?? NO_SETTINGS
   return {

@@ -1,10 +1,9 @@
-import { deliverJob } from '../automation/jobs.ts'
 import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
 import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
-import type { Scope } from '../../scope.ts'
-import { forgetChannel, rescheduleOutbox, sealContext } from './load-channel.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { forgetChannel, reconnectChannel, sealContext } from './load-channel.ts'
 import { toChannel } from './queries.ts'
 import type { Channel, UpdateChannel } from './schema.ts'
 
@@ -35,14 +34,10 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
         ...(wabaId === undefined ? {} : { settings: { ...existing.settings, wabaId } }),
         ...(sealed ? { credentials: sealed } : {}),
         ...(status === 'disconnected' ? { status } : {}),
-        ...(isReconnected ? { status: 'connected', statusReason: null } : {}),
         updatedAt: tx.now(),
       })
     forgetChannel(tx, channelId)
-    if (isReconnected) {
-      await rescheduleOutbox(tx, channelId, { at: tx.now(), before: null })
-      await tx.enqueue(deliverJob(tx.tenantId, channelId))
-    }
+    if (isReconnected) await reconnectChannel(tx, channelId)
     return toChannel(await tx.get(ChannelRow, channelId))
   })
 }

@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 
 /** Choice that a contact made at the provider. */

@@ -1,5 +1,5 @@
 import type { ProviderError } from '../../channels/channel.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 
 /** Code of the error by which a provider refuses a message because the contact stopped marketing there. */

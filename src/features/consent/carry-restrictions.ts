@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { changeConsents, type ConsentChange } from '../contacts/change-consents.ts'

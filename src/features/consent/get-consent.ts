@@ -1,6 +1,6 @@
 import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { ConsentEntry, ContactConsent, GetConsent } from './schema.ts'
 
 /** Gets the consents of a contact at a time, by the entries of the ledger until then. */

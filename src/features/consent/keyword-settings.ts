@@ -1,5 +1,5 @@
 import { SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
 import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { getConsent } from './get-consent.ts'
 import type { ContactConsent, RecordConsent } from './schema.ts'

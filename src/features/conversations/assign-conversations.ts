@@ -1,5 +1,5 @@
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 export type Assignment = {
   conversationId: string

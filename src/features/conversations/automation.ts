@@ -1,7 +1,7 @@
 import type { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import type { Conversation } from './schema.ts'
 

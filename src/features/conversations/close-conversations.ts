@@ -1,6 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import { automationOnSql } from './automation.ts'

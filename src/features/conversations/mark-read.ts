@@ -1,5 +1,5 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
 import { getConversation } from './queries.ts'
 import type { Conversation, ConversationRef } from './schema.ts'
@@ -9,7 +9,7 @@ export async function markConversationRead(scope: Scope, { conversationId }: Con
   return scope.transaction(async (tx) => {
     const { unreadCount } = await tx.lock(ConversationRow, conversationId)
     await tx.query(ConversationRow).findOne('id', conversationId).patch({ unreadCount: 0, updatedAt: tx.now() })
-    if (unreadCount > 0) await tx.enqueue(readReceiptJob(tx.tenantId, { conversationId, showsTyping: false }))
+    if (unreadCount > 0) tx.enqueue(readReceiptJob(tx.tenantId, conversationId))
     return getConversation(tx, { conversationId })
   })
 }

@@ -3,7 +3,7 @@ import { Credential as CredentialRow, type CredentialPlacement } from '../../mod
 import { isUuid } from '../../platform/ids.ts'
 import { redactTexts } from '../../platform/security/redact-texts.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { openSecret } from './seal-secret.ts'
 
 type Request = { url: string; headers: Record<string, string> }

@@ -1,7 +1,7 @@
 import { Credential as CredentialRow } from '../../models/automation/credential.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getCredential } from './queries.ts'
 import type { CreateCredential, Credential } from './schema.ts'

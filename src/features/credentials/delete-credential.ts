@@ -1,6 +1,6 @@
 import { Credential as CredentialRow } from '../../models/automation/credential.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { CredentialRef } from './schema.ts'
 
 const USERS_LISTED_MAX = 10

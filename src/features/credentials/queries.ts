@@ -1,5 +1,5 @@
 import { Credential as CredentialRow } from '../../models/automation/credential.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Credential, CredentialRef } from './schema.ts'
 
 /** Leaves out the sealed secret. */

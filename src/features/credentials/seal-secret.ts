@@ -1,5 +1,5 @@
 import type { Credential as CredentialRow } from '../../models/automation/credential.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Four characters of a shorter secret would reveal too much of it. */
 const SECRET_LENGTH_SHOWN_MIN = 16

@@ -3,7 +3,7 @@ import { Credential as CredentialRow } from '../../models/automation/credential.
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { InvalidError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getCredential } from './queries.ts'
 import type { Credential, UpdateCredential } from './schema.ts'
 import { sealSecret } from './seal-secret.ts'

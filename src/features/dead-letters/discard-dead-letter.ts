@@ -1,6 +1,6 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
 import { NotFoundError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { toEvent } from './events.ts'
 import { getDeadLetter } from './queries.ts'
 import type { DeadLetterRef } from './schema.ts'

@@ -1,5 +1,6 @@
 import type { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 
 type Subject = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
 

@@ -1,4 +1,4 @@
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 const COUNT_MAX = 1000
 

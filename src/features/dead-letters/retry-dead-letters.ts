@@ -2,7 +2,7 @@ import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { toEvent } from './events.ts'
 import { countDeadLetters, getDeadLetter, isImpossible } from './queries.ts'
@@ -60,6 +60,6 @@ async function putBack(tx: Scope, ids: string[]): Promise<number> {
      select id, contact_id, conversation_id, run_id, workflow_id from retried`
   if (retried.length === 0) return 0
   await tx.record(...retried.map((letter) => toEvent('retried', letter, tx)))
-  await tx.enqueue(advanceJob(tx.tenantId))
+  tx.enqueue(advanceJob(tx.tenantId))
   return retried.length
 }

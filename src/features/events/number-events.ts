@@ -1,5 +1,6 @@
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 const BATCH = 5000
 

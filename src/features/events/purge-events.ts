@@ -1,6 +1,6 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { EVENT_DAYS_MAX } from '../retention/limits.ts'
 import { purgeTenantRows } from '../retention/purge-rows.ts'
 

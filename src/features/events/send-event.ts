@@ -1,5 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import type { SentEvent, SendEvent } from './schema.ts'
 

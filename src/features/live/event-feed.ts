@@ -1,5 +1,5 @@
 import { SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { numberEvents } from '../events/number-events.ts'
 
 const BATCH = 200

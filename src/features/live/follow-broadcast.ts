@@ -1,6 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
 import { SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getBroadcast } from '../broadcasts/queries.ts'
 import { Broadcast, type FollowBroadcast } from '../broadcasts/schema.ts'
 import { EventItems } from './event-items.ts'

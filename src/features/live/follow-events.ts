@@ -2,11 +2,10 @@ import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, DAY, MINUTE } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { EVENT_DAYS_MAX } from '../retention/limits.ts'
 import { getRetention } from '../retention/settings.ts'
 import { type FeedEvent, lastPosition, openEventFeed } from './event-feed.ts'
-import { createWakeup } from './wakeup.ts'
 
 export type FollowedEvent = { cursor: string; event: FeedEvent }
 
@@ -122,4 +121,23 @@ async function hasNextEvent(scope: Scope, { position }: Position, current: Posit
   const rows = await scope.sql('findNextEvent')`
     select 1 from events where tenant_id = ${scope.tenantId} and position = ${position + 1} and created_at > ${oldest}`
   return rows.length > 0
+}
+
+type Wakeup = { wake: () => void; wait: () => Promise<void> }
+
+/** Creates a wait that `wake` ends. A `wake` without a waiter ends the next `wait` at once. */
+function createWakeup(): Wakeup {
+  let isPending = false
+  let resume: (() => void) | undefined
+  return {
+    wake: () => {
+      isPending = true
+      resume?.()
+    },
+    wait: async () => {
+      if (!isPending) await new Promise<void>((resolve) => (resume = resolve))
+      isPending = false
+      resume = undefined
+    },
+  }
 }

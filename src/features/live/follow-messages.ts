@@ -1,6 +1,6 @@
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'
 import { EventItems } from './event-items.ts'

@@ -1,5 +1,5 @@
 import { Run as RunRow } from '../../models/automation/run.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { FeedEvent } from './event-feed.ts'
 import { EventItems } from './event-items.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'

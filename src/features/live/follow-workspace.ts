@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { FeedEvent } from './event-feed.ts'
 import { EventItems } from './event-items.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'

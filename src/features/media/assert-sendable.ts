@@ -1,7 +1,7 @@
 import { findFileProblem, type FileKind, type StoredFile } from '../../message-content/stored-file.ts'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /**
  * Checks that a file is in the workspace and can be sent as a message of a kind.

@@ -5,7 +5,8 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { receiveFile } from '../../platform/files/receive-file.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 import { detectType } from './detect-type.ts'
 import { findRoom, postpone, postponeDue, toProblem } from './postpone-media.ts'
@@ -28,7 +29,7 @@ type PendingFile = {
 }
 
 export function fetchMediaJob(tenantId: string): Job {
-  return { task: 'fetch-media', key: `fetch-media:${tenantId}`, payload: { tenantId } }
+  return { task: 'fetch-media', tenantId, key: tenantId }
 }
 
 /** Puts the files of new messages on the list of those to fetch, in the transaction that stores the messages. */
@@ -46,20 +47,20 @@ export async function queueMedia(
      select ${tx.tenantId}::uuid, message_id, ${channelId}::uuid, provider_media_id, mime_type, filename, sha256, 'pending',
        ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (message_id uuid, provider_media_id text, mime_type text, filename text, sha256 text)`
-  await tx.enqueue(fetchMediaJob(tx.tenantId))
+  tx.enqueue(fetchMediaJob(tx.tenantId))
 }
 
 /** Enqueues the fetching of files whose job was lost, or whose next attempt is due. */
 export async function enqueueDueMedia(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMedia')`
     select distinct tenant_id from message_media where due_at <= ${system.now()}`
-  await system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
+  system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 
 /** Fetches the due files of a workspace, a few at once, until none is due, there is no room or the process stops. */
 export async function fetchMedia(
   system: SystemScope,
-  { tenantId = '' }: Record<string, string>,
+  { tenantId }: Pick<Job, 'tenantId'>,
   signal?: AbortSignal,
 ): Promise<void> {
   const scope = system.forTenant(tenantId)

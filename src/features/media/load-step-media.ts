@@ -3,7 +3,7 @@ import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { findFile } from '../../message-content/content.ts'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { readHeaderMedia, readTemplateMessage, readTemplatePart } from '../../steps/messages/template-message.ts'
 import { MEDIA_RESOURCES, type MediaResource } from '../../steps/messages/media.ts'
 

@@ -1,5 +1,5 @@
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** Space that the smallest file takes, so that small files and their rows are limited, too. */
 const FILE_BYTES_MIN = 4096

@@ -1,5 +1,6 @@
 import { addMs, HOUR } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 /** A write takes minutes. One of this age belongs to a process that ended meanwhile. */
 const ABANDONED_MS = HOUR
@@ -44,13 +45,9 @@ export async function discardWrite(scope: Scope, write: MediaWrite): Promise<voi
 export async function purgeMediaWrites(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -ABANDONED_MS)
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-    const rows = await system
-      .db('media_writes')
-      .where('created_at', '<', oldest)
-      .orderBy('created_at')
-      .limit(BATCH)
-      .select<{ tenant_id: string; id: string }[]>('tenant_id', 'id')
-    for (const { tenant_id: tenantId, id } of rows) await purgeWrite(system.forTenant(tenantId), id, oldest)
+    const rows = await system.acrossTenants<{ tenantId: string; id: string }>('findAbandonedMediaWrites')`
+      select w.tenant_id, w.id from media_writes w where w.created_at < ${oldest} order by w.created_at limit ${BATCH}`
+    for (const { tenantId, id } of rows) await purgeWrite(system.forTenant(tenantId), id, oldest)
     if (rows.length < BATCH) return
   }
 }

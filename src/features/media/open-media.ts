@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { ForbiddenError, NotFoundError } from '../../platform/errors.ts'
 import { type ByteRange, FileMissingError } from '../../platform/files/file-store.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { findMedia, type OpenedMedia } from './queries.ts'
 import { isSignedUrl } from './signed-url.ts'

@@ -1,6 +1,6 @@
 import { DiskFullError, FileTooLargeError } from '../../platform/files/receive-file.ts'
 import { addMs, DAY, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { MediaQuotaError, readFreeBytes } from './media-quota.ts'
 import { MEDIA_BYTES_MAX } from './store-media.ts'
 

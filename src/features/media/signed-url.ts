@@ -1,6 +1,7 @@
 import { equalsTimingSafe } from '../../platform/security/timing-safe-equal.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { Scope, SystemScope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 const LIFETIME_MS = 5 * MINUTE
 

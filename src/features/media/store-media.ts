@@ -1,11 +1,32 @@
+import { extname } from 'node:path'
 import { Media as MediaRow } from '../../models/messaging/media.ts'
 import type { ReceivedFile } from '../../platform/files/receive-file.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { isAnimatedWebp } from './detect-type.ts'
 import { assertWithinQuota, lockMediaQuota, MediaQuotaError } from './media-quota.ts'
 import { discardWrite, finishWrite, type MediaWrite, startWrite } from './media-writes.ts'
-import { toFilename } from './to-filename.ts'
+
+const FILENAME_MAX = 240
+
+/** Extensions under which a file of a type is opened as what it is, the usual one first. */
+const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['image/jpeg', ['jpg', 'jpeg']],
+  ['image/png', ['png']],
+  ['image/webp', ['webp']],
+  ['video/mp4', ['mp4', 'm4v']],
+  ['video/3gpp', ['3gp', '3gpp']],
+  ['audio/aac', ['aac']],
+  ['audio/amr', ['amr']],
+  ['audio/mpeg', ['mp3', 'mpga']],
+  ['audio/mp4', ['m4a', 'mp4']],
+  ['audio/ogg', ['ogg', 'oga', 'opus']],
+  ['application/pdf', ['pdf']],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', ['docx']],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', ['xlsx']],
+  ['application/vnd.openxmlformats-officedocument.presentationml.presentation', ['pptx']],
+  ['text/plain', ['txt', 'csv', 'tsv', 'md', 'log', 'json', 'yaml', 'yml']],
+])
 
 export const MEDIA_BYTES_MAX = 100 * 1024 * 1024
 
@@ -58,4 +79,21 @@ function insertMedia(scope: Scope, write: MediaWrite, media: NewMedia): Promise<
     await finishWrite(tx, write)
     return true
   })
+}
+
+/**
+ * Returns the name under which a file is saved: without folders and characters that a header or the database cannot
+ * carry or that reverse the text, and with an extension of its type, as a text named `.html` is executed when it is opened.
+ */
+function toFilename(text: string | null, mimeType: string): string | null {
+  const base = text?.split(/[/\\]/).at(-1) ?? ''
+  const clean = base
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}"]/gu, '')
+    .trim()
+  if (clean === '') return null
+  const name = [...clean].slice(0, FILENAME_MAX).join('')
+  const extensions = EXTENSIONS.get(mimeType)
+  const isOfType = !extensions || extensions.includes(extname(name).slice(1).toLowerCase())
+  return isOfType ? name : `${name}.${extensions[0]}`
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { InvalidError, UnavailableError } from '../../platform/errors.ts'
 import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/files/receive-file.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { TransportError } from '../../trpc/errors.ts'
 import { detectType, isAllowedType } from './detect-type.ts'
 import { MediaQuotaError, readFreeBytes } from './media-quota.ts'

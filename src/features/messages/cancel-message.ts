@@ -1,6 +1,6 @@
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Message } from '../conversations/schema.ts'
 import { messageEvent } from '../outbound/message-event.ts'
 import { STATUS_CHANGES } from '../outbound/message-status.ts'

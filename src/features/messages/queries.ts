@@ -1,5 +1,5 @@
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'
 import type { MessageRef } from './schema.ts'

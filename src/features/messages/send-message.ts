@@ -3,17 +3,23 @@ import { Conversation as ConversationRow } from '../../models/messaging/conversa
 import { Message as MessageRow } from '../../models/messaging/message.ts'
 import { InvalidError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertMaySend } from '../consent/send-permission.ts'
 import { pausedColumns } from '../conversations/automation.ts'
 import { reopenColumns } from '../conversations/reopen.ts'
 import type { Message } from '../conversations/schema.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import { nextMessageId } from '../outbound/next-message-id.ts'
-import { type NewOutbound, queueMessages } from '../outbound/queue-messages.ts'
-import { composeContent } from './compose-content.ts'
-import { scheduleMessages } from './schedule-messages.ts'
-import type { MessageInput, SendMessage } from './schema.ts'
+import { type NewOutbound, queueMessages, toMessageRows } from '../outbound/queue-messages.ts'
+import type { MessageInput, SendMessage, TemplateChoice } from './schema.ts'
+import { findFile, toPreview } from '../../message-content/content.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import { nameDocument } from '../../message-content/stored-file.ts'
+import { assertSendable } from '../media/assert-sendable.ts'
+import { assertHeaderFile } from '../templates/assert-header-file.ts'
+import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { messageEvent } from '../outbound/message-event.ts'
 
 const SCHEDULE_MAX_MS = 365 * DAY
 
@@ -98,5 +104,41 @@ async function assertAnswerable(tx: Scope, conversationId: string, messageId: st
   throw new UnprocessableError(
     'message_not_sent',
     'The customer has not got the message that this one answers. Send it without replyToId, or answer another message',
+  )
+}
+
+type ComposedContent = Pick<NewOutbound, 'body' | 'content' | 'category'>
+
+/**
+ * Composes what is stored of a message: its text, its other content, and the category of its template.
+ * @throws NotFoundError for an unknown template or file
+ * @throws UnprocessableError `template_not_approved`, `template_params_invalid`, `media_not_sendable`
+ */
+async function composeContent(tx: Scope, channelId: string, input: MessageInput): Promise<ComposedContent> {
+  const { body, template, replyToId: _replyToId, sendAt: _sendAt, ...parts } = input
+  if (template) return composeTemplate(tx, channelId, template)
+  const file = findFile(parts)
+  const stored = file && (await assertSendable(tx, file))
+  const { media } = parts
+  const content = definedFields({ ...parts, media: media && stored ? nameDocument(media, stored) : media })
+  return { body: body ?? toPreview(parts), content: Object.keys(content).length > 0 ? content : null }
+}
+
+async function composeTemplate(tx: Scope, channelId: string, choice: TemplateChoice): Promise<ComposedContent> {
+  const { templateId, name = '', language = '', params } = choice
+  const template = await loadSendableTemplate(
+    tx,
+    channelId,
+    templateId === undefined ? { name, language } : { templateId },
+  )
+  return fillTemplate(template, await assertHeaderFile(tx, template, params))
+}
+
+/** Stores messages that are put into the outbox at their `sendAt`. Until then they hold up no other message. */
+async function scheduleMessages(tx: Scope, messages: (NewOutbound & { sendAt: Date })[]): Promise<void> {
+  const rows = (await toMessageRows(tx, messages, 'scheduled')).map((row) => ({ ...row, releaseAt: row.sendAt }))
+  await tx.sql('scheduleMessages')`${insertRowsSql('messages', tx.tenantId, rows)}`
+  await tx.record(
+    ...messages.map(({ id, ...message }) => messageEvent('message.scheduled', { ...message, messageId: id })),
   )
 }

@@ -1,14 +1,18 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Message as MessageRow } from '../../models/messaging/message.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { Job } from '../../platform/jobs/job-queue.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 
 /**
  * Reports the newest message of a customer as read to the provider, and optionally that somebody is typing. It is a
  * courtesy to the customer: a failure is logged, and nothing is repeated.
  */
-export async function sendReadReceipt(system: SystemScope, payload: Record<string, string>): Promise<void> {
-  const { tenantId = '', conversationId = '', showsTyping } = payload
+export async function sendReadReceipt(
+  system: SystemScope,
+  { tenantId, key: conversationId }: Pick<Job, 'tenantId' | 'key'>,
+  { showsTyping }: { showsTyping: boolean },
+): Promise<void> {
   const scope = system.forTenant(tenantId)
   const message = await scope
     .query(MessageRow)
@@ -27,7 +31,7 @@ export async function sendReadReceipt(system: SystemScope, payload: Record<strin
   try {
     const { status, adapter } = await loadChannel(scope, channelId)
     if (status === 'disconnected') return
-    await adapter.markRead(providerMessageId, { showsTyping: showsTyping === 'true' })
+    await adapter.markRead(providerMessageId, { showsTyping })
   } catch (error) {
     system.log.warn({ err: error, tenantId, channelId }, 'could not send a read receipt')
   }

@@ -1,7 +1,7 @@
 import { Contact as ContactRow } from '../../models/contacts/contact.ts'
 import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import type { Scope } from '../../scope.ts'
-import { readReceiptJob } from '../automation/jobs.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { typingJob } from '../automation/jobs.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import type { ConversationRef } from '../conversations/schema.ts'
 
@@ -13,6 +13,6 @@ export async function showTyping(scope: Scope, { conversationId }: ConversationR
   const { contactId } = await scope.get(ConversationRow, conversationId)
   const { blocked } = await scope.get(ContactRow, contactId)
   if (blocked) throw contactBlockedError('receives no messages')
-  await scope.enqueue(readReceiptJob(scope.tenantId, { conversationId, showsTyping: true }))
+  scope.enqueue(typingJob(scope.tenantId, conversationId))
   return {}
 }

@@ -1,5 +1,5 @@
 import { addMs, DAY, SECOND } from '../../platform/time.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { EXPIRIES, type Portion } from './expired-rows.ts'
 import { PutRetention, Retention } from './schema.ts'
 import { getRetention } from './settings.ts'

@@ -1,5 +1,5 @@
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { deleteMessages, deleteRuns } from '../automation/delete-history.ts'
 import type { Retention } from './schema.ts'
 

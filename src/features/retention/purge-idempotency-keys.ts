@@ -1,6 +1,6 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { purgeTenantRows } from './purge-rows.ts'
 
 /** Deletes the idempotency keys that are older than a day. */

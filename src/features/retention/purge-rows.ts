@@ -1,7 +1,7 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { SqlFragment } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 /** Rows per statement, and statements per run of a purge. What is left is deleted by the next run. */
 export const PURGE = { portionSize: 5000, portionsMax: 200 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { EVENT_DAYS_MAX, REPEAT_DAYS } from './limits.ts'
+import { REPEAT_DAYS } from '../automation/deleted-message-ids.ts'
+import { EVENT_DAYS_MAX } from './limits.ts'
 
 const DAYS_MAX = 3650
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { PutRetention, type Retention } from './schema.ts'
 
 /** Loads the retention of the workspace. */

@@ -1,6 +1,7 @@
 import type { TemplateUpdate } from '../../channels/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
-import type { Event, Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { Event } from '../../scope/dependencies.ts'
 
 type Columns = Partial<TemplateRow>
 

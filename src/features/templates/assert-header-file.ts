@@ -1,7 +1,7 @@
 import type { SendableTemplate } from '../../channels/templates/fill-template.ts'
 import { findHeaderFile, nameHeaderFile } from '../../channels/templates/header-file.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { assertSendable } from '../media/assert-sendable.ts'
 
 /**

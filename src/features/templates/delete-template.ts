@@ -1,6 +1,6 @@
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { listTemplateUses } from './list-uses.ts'
 import type { TemplateRef } from './schema.ts'
 import { loadTemplateProvider } from './template-provider.ts'

@@ -1,6 +1,6 @@
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { TemplateRef, TemplateUses } from './schema.ts'
 
 const USES_MAX = 100

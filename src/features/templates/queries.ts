@@ -1,7 +1,7 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { ListTemplates, Template, TemplateRef } from './schema.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../channels/templates/fill-template.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 
 /** A template by its ID, or by its name and language on the channel. */
 export type TemplateChoice = { templateId: string } | { name: string; language: string }

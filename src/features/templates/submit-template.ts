@@ -2,7 +2,7 @@ import type { TemplateProvider } from '../../channels/templates/template-provide
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { getTemplate } from './queries.ts'
 import type { Template, TemplateRef } from './schema.ts'
 import { loadTemplateProvider } from './template-provider.ts'

@@ -1,6 +1,6 @@
 import type { TemplateProvider } from '../../channels/templates/template-provider.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
 
 /**

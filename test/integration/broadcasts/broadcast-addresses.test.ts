@@ -66,6 +66,29 @@ describe('a broadcast whose contacts change their numbers meanwhile', () => {
     expect((await listRecipients('skipped'))[0]).to.include({ contactId: after.contactId, skipReason: 'duplicate' })
   })
 
+  it('writes once to a number that a contact takes over from one who was sent the message and then deleted', async () => {
+    const [before, after] = [sent[0], pending[0]]
+    await owner.call('DELETE', `/api/contacts/${before.contactId}`)
+    await changeNumber(after, before.address)
+    const { counts, numbers } = await finish()
+    expect(countOf(numbers, before.address)).to.equal(1)
+    expect(counts).to.include({ total: 30, sent: 29, skipped: 1 })
+    expect((await listRecipients('skipped'))[0]).to.include({ contactId: after.contactId, skipReason: 'duplicate' })
+    const { problems } = await verifyReport(app.system.forTenant(owner.tenantId), id)
+    expect(problems).to.deep.equal([])
+  })
+
+  it('writes to a number that a contact takes over from one who was deleted before it was sent the message', async () => {
+    const [before, after] = pending
+    await owner.call('DELETE', `/api/contacts/${before.contactId}`)
+    await changeNumber(after, before.address)
+    const { counts, numbers } = await finish()
+    expect([countOf(numbers, before.address), countOf(numbers, after.address)]).to.deep.equal([1, 0])
+    expect(counts).to.include({ total: 30, sent: 29, skipped: 1 })
+    const row = (await listRecipients('skipped'))[0]
+    expect(row).to.include({ contactId: before.contactId, skipReason: 'contact_deleted', address: null })
+  })
+
   it('writes to both of two contacts who swap their numbers before they are sent the message', async () => {
     const [one, other] = pending
     await changeNumber(one, NEW_NUMBERS[0] ?? '')

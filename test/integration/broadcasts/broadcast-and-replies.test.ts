@@ -4,7 +4,7 @@ import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broa
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
-import type { Scope } from '../../../src/scope.ts'
+import type { Scope } from '../../../src/scope/scope.ts'
 import { buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel, listPhones, startBroadcast } from '../../support/broadcasts.ts'
@@ -18,7 +18,7 @@ describe('replies during a broadcast', () => {
   let owner: WorkspaceClient
   let cloud: FakeCloudApi
   let scope: Scope
-  let job: { tenantId: string; channelId: string }
+  let job: { tenantId: string; key: string }
 
   before(async () => {
     // The app runs no worker; the test does each piece of work itself.
@@ -34,7 +34,7 @@ describe('replies during a broadcast', () => {
     const { channelId, templateId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' })
     await buildWorkflow(owner, { steps: [say('answer', 'Thanks')] })
     scope = app.system.forTenant(owner.tenantId)
-    job = { tenantId: owner.tenantId, channelId }
+    job = { tenantId: owner.tenantId, key: channelId }
     await startBroadcast(owner, templateId, listPhones(400))
     await runBroadcasts(app.system, job)
     await cloud.webhooks.sendText({ from: CUSTOMER, body: 'hi' })
@@ -70,7 +70,7 @@ describe('replies during a broadcast', () => {
   })
 
   it('a reply is claimed before the messages of the broadcast that were queued earlier', async () => {
-    const claimed = await scope.transaction((tx) => claimMessages(tx, { channelId: job.channelId, limit: 1 }))
+    const claimed = await scope.transaction((tx) => claimMessages(tx, { channelId: job.key, limit: 1 }))
     expect(claimed.map(({ to }) => to.phone)).to.deep.equal([`+${CUSTOMER}`])
   })
 

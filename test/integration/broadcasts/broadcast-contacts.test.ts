@@ -16,7 +16,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
   let app: TestApp
   let owner: WorkspaceClient
   let cloud: FakeCloudApi
-  let job: { tenantId: string; channelId: string }
+  let job: { tenantId: string; key: string }
   let contact: { id: string; phone: string }
   let broadcastId: string
 
@@ -31,7 +31,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
     owner = await buildWorkspace(app)
     cloud = await FakeCloudApi.start({ clock: app.clock })
     const { channelId, templateId } = await buildBroadcastChannel(owner, cloud, { body: 'Hello' })
-    job = { tenantId: owner.tenantId, channelId }
+    job = { tenantId: owner.tenantId, key: channelId }
     contact = await buildContact(owner)
     const audience = { contactIds: [contact.id] }
     ;({ id: broadcastId } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience }))
@@ -54,9 +54,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
   })
 
   it('is in doubt when it is deleted after a worker has claimed the message', async () => {
-    await app.system
-      .forTenant(job.tenantId)
-      .transaction((tx) => claimMessages(tx, { channelId: job.channelId, limit: 1 }))
+    await app.system.forTenant(job.tenantId).transaction((tx) => claimMessages(tx, { channelId: job.key, limit: 1 }))
     await owner.call('DELETE', `/api/contacts/${contact.id}`)
     expect(await getReport()).to.include({ total: 1, skipped: 0, unknown: 1, doubts: 1 })
   })

@@ -15,7 +15,7 @@ describe("the provider's limit of one message in six seconds to the same person"
   let owner: WorkspaceClient
   let cloud: FakeCloudApi
   let templateId: string
-  let job: { tenantId: string; channelId: string }
+  let job: { tenantId: string; key: string }
 
   before(async () => {
     // The app runs no worker; the test does each piece of work itself.
@@ -29,7 +29,7 @@ describe("the provider's limit of one message in six seconds to the same person"
     cloud = await FakeCloudApi.start({ clock: app.clock })
     const channel = await buildBroadcastChannel(owner, cloud, { body: 'Hello' })
     templateId = channel.templateId
-    job = { tenantId: owner.tenantId, channelId: channel.channelId }
+    job = { tenantId: owner.tenantId, key: channel.channelId }
     await cloud.webhooks.sendText({ from: CUSTOMER, body: 'hi' })
   })
 

@@ -175,7 +175,7 @@ describe('a broadcast pauses itself', () => {
     for (let step = 0; step < 4; step += 1) {
       const before = cloud.accepted.length
       app.clock.advance(250)
-      const job = { tenantId: owner.tenantId, channelId }
+      const job = { tenantId: owner.tenantId, key: channelId }
       await Promise.all(Array.from({ length: 4 }, () => runBroadcasts(app.system, job)))
       await app.work()
       expect(cloud.accepted.length - before).to.be.within(4, 6)
@@ -188,7 +188,7 @@ describe('a broadcast pauses itself', () => {
     const id = await send(20)
     await app.work()
     const before = cloud.accepted.length
-    const job = { tenantId: owner.tenantId, channelId }
+    const job = { tenantId: owner.tenantId, key: channelId }
     // The worker of the application looks for due broadcasts all the time.
     await app.system.db.transaction(async (busyWorker) => {
       await busyWorker('channel_pacing').where({ tenant_id: owner.tenantId, channel_id: channelId }).forUpdate()
@@ -206,7 +206,7 @@ describe('a broadcast pauses itself', () => {
     await send(100)
     await app.work()
     app.clock.advance(50)
-    const job = { tenantId: owner.tenantId, channelId }
+    const job = { tenantId: owner.tenantId, key: channelId }
     const before = cloud.accepted.length
     await runBroadcasts(app.system, job)
     await app.work()

@@ -95,6 +95,41 @@ describe('schedule of a broadcast', () => {
     expect(await workAt('2026-03-29T00:00:00.000Z')).to.equal(2)
   })
 
+  it('sends them at the clock change that skips the end of the quiet hours', async () => {
+    // 07:00, and at 01:00 UTC the clocks go from 00:00 to 01:00.
+    const draft = await createDraft([{ timezone: 'Atlantic/Azores' }])
+    await schedule(draft.id, { timezone: 'contact', window: { from: '00:30', to: '07:00' } })
+    await owner.call('POST', `/api/broadcasts/${draft.id}/send`, {})
+    await app.work()
+    expect(await workAt('2026-03-29T00:30:00.000Z')).to.equal(0)
+    expect(await workAt('2026-03-29T00:59:59.000Z')).to.equal(0)
+    expect(await workAt('2026-03-29T01:00:00.000Z')).to.equal(1)
+  })
+
+  for (const [what, time, accepted] of [
+    ['not before it occurs', '2026-10-25T00:29:59.000Z', 0],
+    ['when it occurs first', '2026-10-25T00:30:00.000Z', 1],
+    ['when the clocks show an earlier time again', '2026-10-25T01:10:00.000Z', 1],
+    ['when the clocks show a later time again', '2026-10-25T01:40:00.000Z', 1],
+  ] as const) {
+    it(`sends messages after the end of quiet hours that occurs twice: ${what}`, async () => {
+      // At 01:00 UTC the clocks of Berlin go from 03:00 to 02:00.
+      const draft = await createDraft([{}])
+      await schedule(draft.id, { timezone: 'Europe/Berlin', at: time, window: { from: '02:30', to: '20:00' } })
+      expect(await workAt(time)).to.equal(accepted)
+    })
+  }
+
+  it('sends no message after quiet hours have begun at a time that occurs twice', async () => {
+    const draft = await createDraft([{}])
+    // 02:10, for the second time.
+    const at = '2026-10-25T01:10:00.000Z'
+    await schedule(draft.id, { timezone: 'Europe/Berlin', at, window: { from: '20:00', to: '02:30' } })
+    expect(await workAt(at)).to.equal(0)
+    expect(await workAt('2026-10-25T18:59:59.000Z')).to.equal(0)
+    expect(await workAt('2026-10-25T19:00:00.000Z')).to.equal(1)
+  })
+
   it('postpones messages to a contact without a zone in the quiet hours of its country, or of the workspace', async () => {
     await app.system.db('workspaces').where('id', owner.tenantId).update({ timezone: 'Asia/Tokyo' })
     const draft = await createDraft([{ phone: '+4915730999002' }, { phone: '+12025550189' }])

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { SUBSCRIPTIONS_PER_USER_MAX } from '../../../src/http/subscriptions/subscription-slots.ts'
+import { TIERS } from '../../../src/platform/rate-limit/tiers.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { openEventStream } from '../../support/event-stream.ts'
@@ -45,6 +46,19 @@ describe('limits of subscriptions', function () {
     streams[0]?.close()
     await waitUntil(async () => (await subscribe(owner)).status === 200)
     for (const stream of streams) stream.close()
+  })
+
+  it('an address opens no more subscriptions in a minute than it may make calls, also if it closes each', async () => {
+    const owner = await buildWorkspace(app)
+    const address = newAddress()
+    const statuses: number[] = []
+    for (let opened = 0; opened < TIERS.api.points + 5; opened += 1) {
+      const { status, headers } = await subscribe(owner, address)
+      statuses.push(status)
+      expect(headers.get('ratelimit-limit')).to.equal('100')
+    }
+    expect(statuses.filter((status) => status === 200)).to.have.length(TIERS.api.points)
+    expect(new Set(statuses.slice(TIERS.api.points))).to.deep.equal(new Set([429]))
   })
 
   it('users of one IPv6 network leave subscriptions to those of other networks', async () => {

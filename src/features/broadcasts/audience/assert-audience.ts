@@ -3,7 +3,7 @@ import { Group } from '../../../models/contacts/group.ts'
 import { Tag } from '../../../models/contacts/tag.ts'
 import { NotFoundError } from '../../../platform/errors.ts'
 import { isUuid } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import type { AudienceInput } from './schema.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadc
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import type { Audience } from './schema.ts'
 import {

@@ -1,5 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { assertAudience } from './assert-audience.ts'
 import type { Audience, AudienceInput } from './schema.ts'
 

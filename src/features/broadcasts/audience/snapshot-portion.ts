@@ -2,8 +2,7 @@ import type { SendableTemplate } from '../../../channels/templates/fill-template
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { newId } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
-import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { toDueTime } from '../schedule.ts'
 import { loadCandidates } from './candidates.ts'
 import { decideRecipients, type Decision } from './decide-recipients.ts'
@@ -78,13 +77,10 @@ async function insertRecipients(tx: Scope, broadcast: BroadcastRow, decisions: D
     dueAt: toDueTime(broadcast, timezone, now),
   }))
   await tx.sql('insertRecipients')`
-    with inserted as (
-       insert into broadcast_recipients (tenant_id, broadcast_id, id, contact_id, address, timezone, params, skip_reason,
+    insert into broadcast_recipients (tenant_id, broadcast_id, id, contact_id, address, timezone, params, skip_reason,
          status, due_at, digest, created_at, updated_at)
        select ${tx.tenantId}::uuid, ${broadcast.id}::uuid, x.id, x.contact_id, x.address, x.timezone, x.params, x.skip_reason,
          x.status, x.due_at, ${sqlText(digestSql('x'))}, ${now}::timestamptz, ${now}::timestamptz
        from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, address text, timezone text, params jsonb,
-         skip_reason text, status text, due_at timestamptz)
-       returning broadcast_id, null::text as previous, status)
-     ${countChangesSql(tx.tenantId, 'inserted')}`
+         skip_reason text, status text, due_at timestamptz)`
 }

@@ -1,5 +1,5 @@
 import { NIL_ID } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { findOrCreateContacts } from '../../contacts/find-or-create-contacts.ts'
 import type { Audience, AudienceFilter } from './schema.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'

@@ -1,7 +1,7 @@
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { findByPhone } from '../../contacts/find-or-create-contacts.ts'
 import { type Candidate, loadCandidates } from './candidates.ts'
 import { decideRecipients, type Decision } from './decide-recipients.ts'

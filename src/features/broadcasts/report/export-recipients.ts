@@ -1,7 +1,7 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { InvalidError } from '../../../platform/errors.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { recipientStatus } from '../schema.ts'
 
 const PAGE = 1000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { NIL_ID } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 
 const PAGE = 5000
 

@@ -1,5 +1,5 @@
 import { addMs, SECOND } from '../../../platform/time.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 
 /** Messages of broadcasts that are queued or being sent on a channel: pausing and canceling act within this many. */
 export const IN_FLIGHT_MAX = 128

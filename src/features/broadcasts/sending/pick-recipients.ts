@@ -1,9 +1,8 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { isAddressTakenSql } from '../../broadcast-recipients/take-addresses.ts'
-import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
 import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import { ADDRESS, identitiesSql, isCappedSql, type SkipReason } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
@@ -54,6 +53,8 @@ export async function pickRecipients(
      order by d.due_at, d.id`
   const skipped: { id: string; reason: SkipReason }[] = []
   const postponed: { id: string; until: Date }[] = []
+  const timezones = new Set(rows.map(({ timezone }) => timezone))
+  const quietEnds = new Map([...timezones].map((timezone) => [timezone, findQuietUntil(broadcast, timezone, now)]))
   const quiet = new Map<string | null, Date>()
   const picked: PickedRecipient[] = []
   const addresses = new Set<string>()
@@ -62,7 +63,7 @@ export async function pickRecipients(
     const reason =
       findSkipReason(row, category, broadcast) ??
       (address !== null && (row.isAddressTaken || addresses.has(address)) ? 'duplicate' : undefined)
-    const quietUntil = findQuietUntil(broadcast, row.timezone, now)
+    const quietUntil = quietEnds.get(row.timezone)
     if (reason) skipped.push({ id: row.id, reason })
     else if (address === null) skipped.push({ id: row.id, reason: 'no_address' })
     else if (quietUntil) quiet.set(row.timezone, quietUntil)
@@ -95,12 +96,9 @@ function findSkipReason(
 export async function skipRecipients(tx: Scope, skipped: { id: string; reason: SkipReason }[]): Promise<void> {
   if (skipped.length === 0) return
   await tx.sql('skipRecipients')`
-    with changed as (
-       update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = ${tx.now()}
-       from jsonb_to_recordset(${toRecordset(skipped)}::jsonb) as x (id uuid, reason text)
-       where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
-       returning r.broadcast_id, 'pending' as previous, r.status)
-     ${countChangesSql(tx.tenantId, 'changed')}`
+    update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = ${tx.now()}
+     from jsonb_to_recordset(${toRecordset(skipped)}::jsonb) as x (id uuid, reason text)
+     where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'`
 }
 
 async function postponeRecipients(tx: Scope, postponed: { id: string; until: Date }[]): Promise<void> {

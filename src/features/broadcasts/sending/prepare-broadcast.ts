@@ -1,9 +1,8 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { AppError } from '../../../platform/errors.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { loadSendableTemplate } from '../../templates/sendable-template.ts'
 import { snapshotPortion } from '../audience/snapshot-portion.ts'
-import { readCounts } from '../counts.ts'
 import { hashSnapshot } from '../report/hash-snapshot.ts'
 import { changeStatus } from '../transitions.ts'
 
@@ -27,16 +26,21 @@ export async function prepareBroadcast(tx: Scope, broadcast: BroadcastRow): Prom
     await changeStatus(tx, broadcast, 'fail', { statusReason: error.code, completedAt: tx.now(), workAt: null })
     return false
   }
-  const counts = await readCounts(tx, broadcast.id)
-  if (counts.total === 0) {
+  if (!(await hasRecipients(tx, broadcast.id))) {
     await changeStatus(tx, broadcast, 'fail', { statusReason: 'audience_empty', completedAt: tx.now(), workAt: null })
     return false
   }
   await changeStatus(tx, broadcast, 'deliver', {
     snapshotAt: tx.now(),
     snapshotHash: await hashSnapshot(tx, broadcast.id),
-    resumedCounts: counts,
+    resumedCounts: null,
     workAt: tx.now(),
   })
   return true
+}
+
+async function hasRecipients(tx: Scope, broadcastId: string): Promise<boolean> {
+  const rows = await tx.sql('hasRecipients')`
+    select 1 from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId} limit 1`
+  return rows.length > 0
 }

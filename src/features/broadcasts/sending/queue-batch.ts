@@ -5,8 +5,7 @@ import {
 } from '../../../channels/templates/fill-template.ts'
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
-import type { Scope } from '../../../scope.ts'
-import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { ensureConversations, type EnsuredConversation } from '../../conversations/ensure-conversations.ts'
 import { isWindowOpen } from '../../conversations/service-window.ts'
 import { nextMessageId } from '../../outbound/next-message-id.ts'
@@ -103,14 +102,11 @@ async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string
     address: recipient.address,
   }))
   const started = await tx.sql<{ id: string }>('startSending')`
-    with changed as (
-       update broadcast_recipients r set status = 'sending', message_id = x.message_id,
-         sent_to = nullif(x.address, r.address), attempt = attempt + 1,
-         error = null, failed_at = null, updated_at = ${tx.now()}
-       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid, address text)
-       where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
-       returning r.id, r.broadcast_id, 'pending' as previous, r.status),
-     counted as (${countChangesSql(tx.tenantId, 'changed')})
-     select id from changed`
+    update broadcast_recipients r set status = 'sending', message_id = x.message_id,
+       sent_to = nullif(x.address, r.address), attempt = attempt + 1,
+       error = null, failed_at = null, updated_at = ${tx.now()}
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid, address text)
+     where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
+     returning r.id`
   return new Set(started.map(({ id }) => id))
 }

@@ -1,10 +1,11 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import type { Scope, SystemScope } from '../../../scope.ts'
+import type { Job } from '../../../platform/jobs/job-queue.ts'
+import type { Scope } from '../../../scope/scope.ts'
+import type { SystemScope } from '../../../scope/system-scope.ts'
 import { broadcastJob } from '../../automation/jobs.ts'
 import { takeChannelAlerts } from '../../broadcast-recipients/channel-alerts.ts'
-import { pauseLocked } from '../pause-broadcast.ts'
+import { pauseLocked, cancelPending } from './withdraw-recipients.ts'
 import { TRANSITIONS } from '../transitions.ts'
-import { cancelPending } from './withdraw-recipients.ts'
 import { prepareBroadcast, startScheduled } from './prepare-broadcast.ts'
 import { lockBucket } from './pacing.ts'
 import { sendBatch } from './send-batch.ts'
@@ -17,10 +18,9 @@ import { sendBatch } from './send-batch.ts'
  */
 export async function runBroadcasts(
   system: SystemScope,
-  payload: Record<string, string>,
+  { tenantId, key: channelId }: Pick<Job, 'tenantId' | 'key'>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { tenantId = '', channelId = '' } = payload
   const scope = system.forTenant(tenantId)
   for (let isDone = false; !isDone;) {
     if (signal?.aborted) return scope.enqueue(broadcastJob(tenantId, channelId))
@@ -88,5 +88,5 @@ async function applyChannelAlerts(scope: Scope, channelId: string): Promise<void
 export async function enqueueDueBroadcasts(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueBroadcasts')`
     select distinct tenant_id, channel_id from broadcasts where work_at <= ${system.now()}`
-  await system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
+  system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
 }

@@ -2,17 +2,25 @@ import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.t
 import { Channel as ChannelRow } from '../../../models/messaging/channel.ts'
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { addMs, MINUTE, SECOND } from '../../../platform/time.ts'
-import type { Scope } from '../../../scope.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { findChannelAlert, type PauseReason } from '../../broadcast-recipients/channel-alerts.ts'
 import { loadSendableTemplate } from '../../templates/sendable-template.ts'
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
-import { pauseLocked } from '../pause-broadcast.ts'
+import { pauseLocked } from './withdraw-recipients.ts'
 import { changeStatus } from '../transitions.ts'
-import { findPauseReason } from './find-pause-reason.ts'
 import { parseMessagingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { type Allowance, type Bucket, readAllowance, takeTokens } from './pacing.ts'
 import { pickRecipients } from './pick-recipients.ts'
 import { fillRecipients, queueBatch } from './queue-batch.ts'
+import { readCounts } from '../counts.ts'
+import type { Counts } from '../schema.ts'
+
+/** A broadcast is paused when more than this share of its messages has failed. */
+const FAILURE_RATE_MAX = 0.3
+/** Finished messages below which the rate says little. */
+const FINISHED_MIN = 20
+/** Newest failures whose codes are looked at. */
+const NEWEST_MAX = 20
 
 /** A disconnected channel and an exhausted messaging limit are looked at again after this. */
 const BLOCKED_MS = 10 * SECOND
@@ -107,4 +115,30 @@ async function readRemaining(
          select from broadcast_recipients
          where tenant_id = ${scope.tenantId} and broadcast_id = ${broadcastId} and status = 'sending') as is_sending`
   return row ?? { nextDueAt: null, isSending: false }
+}
+
+/** Returns the reason to pause a broadcast because of what has become of its messages since it was started or resumed. */
+async function findPauseReason(tx: Scope, broadcast: BroadcastRow): Promise<PauseReason | undefined> {
+  const failures = await findNewFailures(tx, broadcast)
+  if (!failures.hasAny) return undefined
+  if (failures.ofTemplate) return 'template_paused'
+  const counts = await readCounts(tx, broadcast.id)
+  const before = broadcast.resumedCounts ?? {}
+  const since = (name: keyof Counts) => counts[name] - (before[name] ?? 0)
+  const failed = since('failed')
+  const finished = failed + since('sent') + since('delivered') + since('read') + since('unknown')
+  return finished >= FINISHED_MIN && failed / finished > FAILURE_RATE_MAX ? 'failure_rate' : undefined
+}
+
+type NewFailures = { hasAny: boolean; ofTemplate: boolean }
+
+/** Looks at the last failed messages since a broadcast was started or resumed: `ofTemplate` is true if its template is why. */
+async function findNewFailures(tx: Scope, { id, updatedAt }: BroadcastRow): Promise<NewFailures> {
+  const [row] = await tx.sql<NewFailures>('findNewFailures')`
+    select count(*) > 0 as has_any, coalesce(bool_or(code in ('template_paused', 'template_invalid')), false) as of_template
+     from (
+       select error ->> 'code' as code, updated_at from broadcast_recipients
+       where tenant_id = ${tx.tenantId} and broadcast_id = ${id} and status = 'failed' order by failed_at desc limit ${NEWEST_MAX}) newest
+     where updated_at >= ${updatedAt}`
+  return row ?? { hasAny: false, ofTemplate: false }
 }

@@ -1,10 +1,11 @@
 import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import type { Scope } from '../../../scope.ts'
-import { countChangesSql } from '../../broadcast-recipients/count-deltas.ts'
+import type { Scope } from '../../../scope/scope.ts'
 import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
 import { allowsSql, statusSql } from '../../outbound/message-status.ts'
 import { uncountForPairs } from '../../outbound/queue-messages.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
+import type { PauseReason } from '../../broadcast-recipients/channel-alerts.ts'
+import { changeStatus } from '../transitions.ts'
 
 const PORTION = 5000
 
@@ -39,15 +40,19 @@ export async function withdrawQueued(
      changed as (
        update broadcast_recipients r set status = ${status}, updated_at = ${now},
          message_id = case when ${isFinal} then r.message_id end, attempt = r.attempt - (not ${isFinal})::int
-       from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and r.status = 'sending'
-       returning r.broadcast_id, 'sending' as previous, r.status),
-     counted as (${countChangesSql(tx.tenantId, 'changed')})
+       from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and r.status = 'sending')
      select * from canceled`
   await uncountForPairs(
     tx,
     canceled.filter(({ wasTried }) => !wasTried),
   )
   await tx.record(...canceled.map((message) => messageEvent('message.canceled', message)))
+}
+
+/** Pauses a locked broadcast. Its messages that no worker has claimed are withdrawn; their recipients are pending again. */
+export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: PauseReason): Promise<void> {
+  await withdrawQueued(tx, broadcast, 'pending')
+  await changeStatus(tx, broadcast, 'pause', { statusReason: reason, workAt: null })
 }
 
 /** Cancels a portion of the pending recipients of a canceled broadcast that is locked. Returns true if there may be more. */
@@ -58,8 +63,7 @@ export async function cancelPending(tx: Scope, { id: broadcastId }: Pick<Broadca
        where r.tenant_id = ${tx.tenantId} and r.status = 'pending' and r.id in (
          select id from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
            and status = 'pending' order by due_at, id limit ${PORTION})
-       returning r.broadcast_id, 'pending' as previous, r.status),
-     counted as (${countChangesSql(tx.tenantId, 'changed')})
+       returning r.id)
      select count(*)::int as count from changed`
   if (row?.count === PORTION) return true
   await tx.query(BroadcastRow).findOne('id', broadcastId).patch({ workAt: null })

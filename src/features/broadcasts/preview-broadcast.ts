@@ -1,12 +1,12 @@
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { Channel as ChannelRow } from '../../../models/messaging/channel.ts'
-import type { Scope } from '../../../scope.ts'
-import { loadSendableTemplate } from '../../templates/sendable-template.ts'
-import type { BroadcastEstimate, BroadcastPreview } from '../report/schema.ts'
-import type { BroadcastRef, PreviewBroadcast } from '../schema.ts'
-import { parseMessagingLimit, readRemainingLimit } from '../../broadcast-recipients/messaging-limit.ts'
-import { assertStatus } from '../transitions.ts'
-import { surveyAudience } from './survey-audience.ts'
+import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { loadSendableTemplate } from '../templates/sendable-template.ts'
+import type { BroadcastEstimate, BroadcastPreview } from './report/schema.ts'
+import type { BroadcastRef, PreviewBroadcast } from './schema.ts'
+import { parseMessagingLimit, readRemainingLimit } from '../broadcast-recipients/messaging-limit.ts'
+import { assertStatus } from './transitions.ts'
+import { surveyAudience } from './audience/survey-audience.ts'
 
 /** An estimate ends after this many contacts. */
 const SURVEYED_MAX = 20_000

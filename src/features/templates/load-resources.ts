@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import { type SendableTemplate, toSendableTemplate } from '../../../channels/templates/fill-template.ts'
-import type { CompiledDefinition } from '../../../engine/model/compiled.ts'
-import type { PublishedWorkflow } from '../../../engine/model/subject.ts'
-import { Template as TemplateRow } from '../../../models/messaging/template.ts'
-import { isUuid } from '../../../platform/ids.ts'
-import type { Scope } from '../../../scope.ts'
+import type { PublishedWorkflow } from '../../engine/model/subject.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { withMedia } from '../media/load-step-media.ts'
+import { type SendableTemplate, toSendableTemplate } from '../../channels/templates/fill-template.ts'
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { isUuid } from '../../platform/ids.ts'
 import {
   listTemplateResources,
   matchesChoice,
@@ -13,7 +14,12 @@ import {
   TemplateMessage,
   type TemplateChoice,
   type TemplateResource,
-} from '../../../steps/messages/template-message.ts'
+} from '../../steps/messages/template-message.ts'
+
+/** Adds what the steps of workflows refer to and need when they are executed: templates and stored files. */
+export async function withResources(scope: Scope, workflows: PublishedWorkflow[]): Promise<PublishedWorkflow[]> {
+  return withMedia(scope, await withTemplates(scope, workflows))
+}
 
 /** Choices by compiled definition, which never changes. */
 const choices = new WeakMap<CompiledDefinition, TemplateChoice[]>()
@@ -22,7 +28,7 @@ const choices = new WeakMap<CompiledDefinition, TemplateChoice[]>()
 const prepared = new LRUCache<string, { template: SendableTemplate | null }>({ max: 1000 })
 
 /** Adds the templates that the steps of workflows refer to, in one statement, or none if there are none. */
-export async function withTemplates(scope: Scope, workflows: PublishedWorkflow[]): Promise<PublishedWorkflow[]> {
+async function withTemplates(scope: Scope, workflows: PublishedWorkflow[]): Promise<PublishedWorkflow[]> {
   const chosen = workflows.map((workflow) => ({ workflow, choices: listChoices(workflow.compiled) }))
   const resources = await loadTemplateResources(
     scope,
