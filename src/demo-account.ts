@@ -1,5 +1,5 @@
-import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
 import type { Database } from './platform/database/database.ts'
+import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
 
 export type DemoAccount = { email: string; password: string; workspaceId: string }
 

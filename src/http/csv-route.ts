@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { UnauthorizedError, ForbiddenError } from '../platform/errors.ts'
-import type { Scope } from '../scope.ts'
+import type { Scope } from '../scope/scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
 
 /** Lines of the recipients of a broadcast. */

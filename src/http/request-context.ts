@@ -1,9 +1,11 @@
 import type { Context, Middleware } from 'koa'
 import { addressKey, clientNetwork } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
-import type { Scope } from '../scope.ts'
+import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Scope } from '../scope/scope.ts'
 import { BatchBudget } from '../trpc/batch-budget.ts'
-import type { Caller, RequestContext, Transport } from '../trpc/context.ts'
+import type { RequestContext, Transport } from '../trpc/context.ts'
+import type { Caller } from '../trpc/caller.ts'
 
 const SESSION_COOKIE = 'session_token'
 
@@ -22,6 +24,7 @@ export type RequestScopes = Pick<RequestContext, 'system' | 'auth'> & {
 
 type Dependencies = {
   log: Logger
+  limits: Pick<RateLimits, 'chargeKeyedAnswer'>
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
   scopes: RequestScopes
@@ -33,7 +36,7 @@ export type TrpcCall = { tenantId: string | null; isBatch: boolean }
 type Call = { tenantId: string | null; transport: Transport; isBatch?: boolean }
 
 /** Builds the context that procedures receive from a request. */
-export function createContexts({ log, resolveAddress, identify, scopes }: Dependencies) {
+export function createContexts({ log, limits, resolveAddress, identify, scopes }: Dependencies) {
   async function build(ctx: Context, { tenantId, transport, isBatch = false }: Call): Promise<RequestContext> {
     const sessionToken = readSessionToken(ctx)
     const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
@@ -50,6 +53,7 @@ export function createContexts({ log, resolveAddress, identify, scopes }: Depend
       transport,
       batch: isBatch ? new BatchBudget() : null,
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
+      chargeKeyedAnswer: limits.chargeKeyedAnswer,
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
         else ctx.res.setHeader(name, value)

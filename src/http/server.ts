@@ -12,7 +12,7 @@ import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
-import { rateLimit, costTable } from './load/rate-limits.ts'
+import { rateLimit, costTable } from './rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
 import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
@@ -26,13 +26,13 @@ import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
 import { API_PREFIX, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
 import { requestId } from './request-id.ts'
 import { addOperations } from './rest.ts'
-import { WebhookGuard } from './webhooks/webhook-guard.ts'
+import { WebhookGuard } from './webhook-guard.ts'
 import {
   providerWebhookRoutes,
   type ProviderWebhooks,
   workflowWebhookRoutes,
   type WorkflowWebhooks,
-} from './webhooks/webhook-routes.ts'
+} from './webhook-routes.ts'
 
 export type HttpDependencies = {
   router: AppRouter

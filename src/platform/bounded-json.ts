@@ -32,14 +32,16 @@ export function assertBounded(value: unknown, nodesMax = NODES_MAX): void {
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = Buffer.from('"\\,:[{]}')
 
+/** Counts of one input that are shared by the JSON texts within it. */
+export type TextCounts = { nodes: number; wideNames: number }
+
 /**
  * Rejects JSON text with too many values or names before it is parsed: creating millions of values takes a second. Counts
- * the commas, colons and brackets outside of strings, in one pass over the bytes.
+ * the commas, colons and brackets outside of strings, in one pass over the bytes. Texts of one input share their `counts`.
  * @throws InvalidError `input_too_complex`
  */
-export function assertBoundedText(json: Buffer, nodesMax = NODES_MAX): void {
-  let nodes = 1
-  let wideNames = 0
+export function assertBoundedText(json: Buffer, counts: TextCounts = { nodes: 0, wideNames: 0 }): void {
+  counts.nodes += 1
   let isString = false
   /** Names so far of the containers that are open. */
   const names = [0]
@@ -53,14 +55,14 @@ export function assertBoundedText(json: Buffer, nodesMax = NODES_MAX): void {
     } else if (byte === COLON) {
       const count = (names.pop() ?? 0) + 1
       names.push(count)
-      if (count > NARROW_NAMES && (wideNames += 1) > WIDE_NAMES_MAX) throw tooManyNames()
+      if (count > NARROW_NAMES && (counts.wideNames += 1) > WIDE_NAMES_MAX) throw tooManyNames()
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       names.pop()
     } else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) {
       if (byte !== COMMA) names.push(0)
-      nodes += 1
+      counts.nodes += 1
       // A container within a list counts twice: by its bracket and by its comma.
-      if (nodes > nodesMax * 2) throw tooComplex(`has more than ${nodesMax} values`)
+      if (counts.nodes > NODES_MAX * 2) throw tooComplex(`has more than ${NODES_MAX} values`)
     }
   }
 }

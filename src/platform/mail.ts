@@ -1,14 +1,23 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Transporter } from 'nodemailer'
-import { createFolder } from './files/create-folder.ts'
+import { createFolder } from './create-folder.ts'
 import { newId } from './ids.ts'
 import type { Logger } from './log.ts'
+import { SECOND } from './time.ts'
 
 export type Email = { to: { name: string; address: string }; subject: string; text: string }
 
 export interface Mailer {
   send(email: Email): Promise<void>
+}
+
+/** A server that says nothing for so long does not work. */
+const SILENCE_MAX_MS = 10 * SECOND
+const SILENCE = {
+  connectionTimeout: SILENCE_MAX_MS,
+  greetingTimeout: SILENCE_MAX_MS,
+  socketTimeout: SILENCE_MAX_MS,
 }
 
 const FROM = { name: 'Parley', address: 'no-reply@parley.invalid' }
@@ -19,7 +28,7 @@ export function smtpMail(url: string): Mailer {
   return {
     async send(email) {
       const { createTransport } = await import('nodemailer')
-      transport ??= createTransport(url)
+      transport ??= createTransport({ url, ...SILENCE })
       await transport.sendMail({ from: FROM, ...email })
     },
   }

@@ -2,7 +2,7 @@ import { Batcher } from '../platform/concurrency/batcher.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import { SECOND } from '../platform/time.ts'
-import type { Caller } from './context.ts'
+import type { Caller } from './caller.ts'
 
 /** Access that was checked is trusted this long, unless a revocation arrives. */
 const TRUSTED_MS = 3 * SECOND
@@ -36,7 +36,6 @@ export class AccessChecks {
       work: (_key, callers) => checkAccess(callers),
       batchMax: BATCH_MAX,
       waitingMax: Infinity,
-      isItemError: () => false,
     })
     this.#options = { ...options, checkAccess: (caller) => batcher.do('access', caller) }
   }

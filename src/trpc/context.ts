@@ -1,36 +1,13 @@
 import type { Logger } from '../platform/log.ts'
 import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
-import type { Role, Scope, SystemScope } from '../scope.ts'
+import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Scope } from '../scope/scope.ts'
+import type { SystemScope } from '../scope/system-scope.ts'
+import type { Role } from '../scope/dependencies.ts'
 import type { AccessChecks } from './access-checks.ts'
 import type { BatchBudget } from './batch-budget.ts'
-
-export type Session = {
-  id: string
-  userId: string
-  createdAt: Date
-  expiresAt: Date
-  ipAddress: string | null
-  userAgent: string | null
-}
-
-export type User = {
-  id: string
-  email: string
-  name: string
-  image: string | null
-  emailVerified: boolean
-  createdAt: Date
-  updatedAt: Date
-}
-
-/** The caller and their role in the workspace that the request names. Resolved once, before any procedure runs. */
-export type Caller = {
-  session: Session
-  user: User
-  /** `missing`: no workspace was named. `refused`: the named one is malformed, unknown or without this member. */
-  workspace: { id: string; role: Role } | 'missing' | 'refused'
-}
+import type { Caller } from './caller.ts'
 
 /** The long-lived objects that authentication needs beside the database. */
 export type AuthDependencies = {
@@ -53,6 +30,7 @@ export type RequestContext = {
   sessionToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
+  chargeKeyedAnswer: RateLimits['chargeKeyedAnswer']
   /** REST answers with JSON, which has no dates; tRPC with the format of superjson. */
   transport: Transport
   /** Bounds the answers of a batch; null for a single call. */

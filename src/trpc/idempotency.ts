@@ -1,54 +1,95 @@
 import { createHash } from 'node:crypto'
 import { middlewareMarker, type MiddlewareResult } from '@trpc/server/unstable-core-do-not-import'
-import { ConflictError, InvalidError, UnprocessableError } from '../platform/errors.ts'
-import type { Scope } from '../scope.ts'
+import type { z } from 'zod'
+import { ConflictError, InvalidError, LimitExceededError, UnprocessableError } from '../platform/errors.ts'
+import type { Scope } from '../scope/scope.ts'
+import type { RequestContext } from './context.ts'
+import { createSelect } from './select-output.ts'
 import { type Serialized, transformer } from './transformer.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-type KeyedRequest = { key: string; route: string; hash: Buffer }
+/** The first request with a key, or a repetition of it. */
+export type KeyedRequest = { key: string; route: string; hash: Buffer }
+
+/** Writes what a call changes, in one transaction, and returns the answer of the call. */
+export type Commit = <T>(work: (tx: Scope) => Promise<T>) => Promise<T>
+
+/** Makes a call with the function that commits its changes, at most once if the request has a key. */
+export type Once = <T>(output: z.ZodType<T>, call: (commit: Commit) => Promise<T>) => Promise<T>
+
+type Answering = Pick<RequestContext, 'setHeader' | 'chargeKeyedAnswer'>
+
+/** @throws InvalidError `invalid_idempotency_key` */
+export function toKeyedRequest({ key, route, input }: { key: string; route: string; input: unknown }): KeyedRequest {
+  if (KEY.test(key)) return { key, route, hash: hashInput(input) }
+  throw new InvalidError(
+    'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces',
+    undefined,
+    'invalid_idempotency_key',
+  )
+}
 
 /**
  * Runs a call at most once per key. The key, the effects of the call and its answer commit together, so a process that
- * is killed halfway leaves none of them and the caller may retry. A failed call leaves no key behind.
+ * is killed halfway leaves none of them and the caller may retry. A failed call leaves no key behind. The call has the
+ * connection of the transaction for as long as it takes, so it waits for nothing but the database.
  */
-export async function runOnce<C>(call: {
-  scope: Scope
-  key: string
-  route: string
-  getRawInput: () => Promise<unknown>
-  setHeader: (name: string, value: string) => void
-  proceed: (scope: Scope) => Promise<MiddlewareResult<C>>
-}): Promise<MiddlewareResult<C>> {
-  const request = { key: call.key, route: call.route, hash: hashInput(await call.getRawInput()) }
-  if (!KEY.test(request.key)) {
-    throw new InvalidError(
-      'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces',
-      undefined,
-      'invalid_idempotency_key',
-    )
-  }
+export async function runOnce<C>(
+  scope: Scope,
+  request: KeyedRequest,
+  { setHeader, chargeKeyedAnswer, proceed }: Answering & { proceed: (scope: Scope) => Promise<MiddlewareResult<C>> },
+): Promise<MiddlewareResult<C>> {
   let failed: MiddlewareResult<C> | undefined
   const rollback = new Error('the call failed')
   try {
-    return await call.scope.transaction(async (tx) => {
+    return await scope.transaction(async (tx) => {
       const recorded = await claim(tx, request)
-      if (recorded) {
-        call.setHeader('Idempotency-Replayed', 'true')
-        return { marker: middlewareMarker, ok: true, data: transformer.output.deserialize(recorded) }
-      }
-      const result = await call.proceed(tx)
-      if (!result.ok) {
-        failed = result
-        throw rollback
-      }
-      await recordAnswer(tx, request, transformer.output.serialize(result.data))
+      if (recorded) return { marker: middlewareMarker, ok: true, data: replay(recorded, setHeader) }
+      const result = await call(tx)
+      await recordAnswer(tx, request, { answer: result.data, chargeKeyedAnswer })
       return result
     })
   } catch (error) {
     if (error === rollback && failed) return failed
     throw error
   }
+
+  async function call(tx: Scope) {
+    const result = await proceed(tx)
+    if (result.ok) return result
+    failed = result
+    throw rollback
+  }
+}
+
+/**
+ * Runs a call whose commit happens at most once per key, as `runOnce` does, except that it has no connection before its
+ * commit: until then it may wait for something else, such as a compute thread. What the commit returns is the answer.
+ * Repetitions that begin before the first commit has ended wait as well.
+ */
+export async function commitOnce<T>(
+  { scope, request, setHeader, chargeKeyedAnswer }: { scope: Scope; request: KeyedRequest } & Answering,
+  output: z.ZodType<T>,
+  call: (commit: Commit) => Promise<T>,
+): Promise<T> {
+  const select = createSelect(output)
+  const recorded = await findAnswer(scope, request)
+  if (recorded) return replay(recorded, setHeader) as T
+  return call((work) =>
+    scope.transaction(async (tx) => {
+      const recordedMeanwhile = await claim(tx, request)
+      if (recordedMeanwhile) return replay(recordedMeanwhile, setHeader) as Awaited<ReturnType<typeof work>>
+      const answer = await work(tx)
+      await recordAnswer(tx, request, { answer: select(answer), chargeKeyedAnswer })
+      return answer
+    }),
+  )
+}
+
+function replay(recorded: Serialized, setHeader: Answering['setHeader']): unknown {
+  setHeader('Idempotency-Replayed', 'true')
+  return transformer.output.deserialize(recorded)
 }
 
 function hashInput(input: unknown): Buffer {
@@ -58,30 +99,47 @@ function hashInput(input: unknown): Buffer {
 }
 
 /** Returns the answer recorded for the key, or claims the key for this call and returns undefined. */
-async function claim(tx: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
+async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | undefined> {
+  const { key, route, hash } = request
   const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
     select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
   if (!lock?.isLocked) {
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
-  const row = { tenant_id: tx.tenantId, route, key }
-  const existing = await tx.db('idempotency_keys').where(row).first<{ request_hash: Buffer; response: Serialized }>()
-  if (!existing) {
-    await tx.db('idempotency_keys').insert({ ...row, request_hash: hash, created_at: tx.now() })
-    return undefined
-  }
-  if (!existing.request_hash.equals(hash)) {
-    throw new UnprocessableError(
-      'idempotency_key_reused',
-      'This Idempotency-Key was used with another request. Use a new key for a new request',
-    )
-  }
-  return existing.response
+  const existing = await findAnswer(tx, request)
+  if (existing) return existing
+  const row = { tenant_id: tx.tenantId, route, key, request_hash: hash, created_at: tx.now() }
+  await tx.db('idempotency_keys').insert(row)
+  return undefined
 }
 
-async function recordAnswer(tx: Scope, { key, route }: KeyedRequest, response: Serialized): Promise<void> {
-  await tx
+/** @throws UnprocessableError `idempotency_key_reused` */
+async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
+  const existing = await scope
     .db('idempotency_keys')
-    .where({ tenant_id: tx.tenantId, route, key })
-    .update({ response: JSON.stringify(response) })
+    .where({ tenant_id: scope.tenantId, route, key })
+    .first<{ request_hash: Buffer; response: Serialized } | undefined>()
+  if (!existing || existing.request_hash.equals(hash)) return existing?.response
+  throw new UnprocessableError(
+    'idempotency_key_reused',
+    'This Idempotency-Key was used with another request. Use a new key for a new request',
+  )
+}
+
+/** @throws LimitExceededError `too_many_keyed_answers`, which undoes the call */
+async function recordAnswer(
+  tx: Scope,
+  { key, route }: KeyedRequest,
+  { answer, chargeKeyedAnswer }: { answer: unknown } & Pick<Answering, 'chargeKeyedAnswer'>,
+): Promise<void> {
+  const response = JSON.stringify(transformer.output.serialize(answer))
+  const { allowed, state } = await chargeKeyedAnswer(tx.tenantId, Buffer.byteLength(response))
+  if (!allowed) {
+    throw new LimitExceededError(
+      'too_many_keyed_answers',
+      `A workspace keeps at most ${state.limit / 1024 ** 2} GB of answers to requests with an Idempotency-Key in a day. Send the request without one, or later`,
+      state.resetSeconds,
+    )
+  }
+  await tx.db('idempotency_keys').where({ tenant_id: tx.tenantId, route, key }).update({ response })
 }

@@ -2,10 +2,12 @@ import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
 import { getField } from '../platform/get-field.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
-import type { Role } from '../scope.ts'
-import type { Caller, RequestContext } from './context.ts'
+import type { Role } from '../scope/dependencies.ts'
+import type { Scope } from '../scope/scope.ts'
+import type { RequestContext } from './context.ts'
+import type { Caller } from './caller.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
-import { runOnce } from './idempotency.ts'
+import { commitOnce, type Once, runOnce, toKeyedRequest } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
 import { transformer } from './transformer.ts'
 
@@ -84,17 +86,17 @@ function workspaceProcedure(minimumRole: Role) {
       const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
       const isNative = type === 'query' && ctx.transport === 'trpc'
       const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
-      const proceed = (callScope: typeof scope) => next(Object.assign(reading, { ctx: { caller, scope: callScope } }))
+      const { idempotencyKey: key, setHeader, chargeKeyedAnswer } = ctx
+      const isKeyed = meta?.idempotent && key !== null && type === 'mutation'
+      const request = isKeyed ? toKeyedRequest({ key, route: path, input: await getRawInput() }) : undefined
+      const once: Once = (output, work) =>
+        request
+          ? commitOnce({ scope, request, setHeader, chargeKeyedAnswer }, output, work)
+          : work((change) => scope.transaction(change))
+      const proceed = (callScope: Scope) => next(Object.assign(reading, { ctx: { caller, scope: callScope, once } }))
       if (type === 'query' && ctx.batch) return ctx.batch.run(() => proceed(scope), signal)
-      if (!meta?.idempotent || ctx.idempotencyKey === null || type !== 'mutation') return proceed(scope)
-      return runOnce({
-        scope,
-        key: ctx.idempotencyKey,
-        route: path,
-        getRawInput,
-        setHeader: ctx.setHeader,
-        proceed,
-      })
+      const isWhole = request && meta?.idempotent === true
+      return isWhole ? runOnce(scope, request, { setHeader, chargeKeyedAnswer, proceed }) : proceed(scope)
     }),
   )
 }

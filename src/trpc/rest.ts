@@ -14,8 +14,11 @@ export type ProcedureMeta = OpenApiMeta & {
   tier?: Exclude<Tier, 'api' | 'webhookRejected'>
   /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
-  /** True if the procedure accepts an `Idempotency-Key`. All that answer 201 do. */
-  idempotent?: boolean
+  /**
+   * Set if the procedure accepts an `Idempotency-Key`. All that answer 201 do. With `commit` it uses `ctx.once`, as it
+   * waits for something other than the database before its changes.
+   */
+  idempotent?: true | 'commit'
   /** True if it calls a provider, whose failure is answered 502. */
   callsProvider?: boolean
   /** True for a 404 that neither a path parameter nor the input causes. */
@@ -56,6 +59,6 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(callsProvider ? { callsProvider } : {}),
     ...(location ? { location } : {}),
     ...(example ? { example } : {}),
-    ...((idempotent ?? status === 201) ? { idempotent: true } : {}),
+    ...(idempotent || status === 201 ? { idempotent: idempotent ?? true } : {}),
   }
 }

@@ -59,11 +59,8 @@ export function pageLimit(defaultLimit: number) {
   return z.int(LIMIT).min(1, LIMIT).max(100, LIMIT).default(defaultLimit)
 }
 
-/**
- * A name of the 2,704 bytes that an index takes, as escaped JSON in base64: other programs may write names longer than those
- * of the API.
- */
-const CURSOR_MAX = 8000
+/** Room for the 200 characters of a contact's name, of at most 6 bytes each as escaped JSON, in base64. */
+const CURSOR_MAX = 2000
 
 /** The input of every list with pages. */
 export const page = {

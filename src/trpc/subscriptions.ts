@@ -1,5 +1,6 @@
 import { tracked, type TrackedEnvelope } from '@trpc/server'
-import type { AuthDependencies, Caller } from './context.ts'
+import type { AuthDependencies } from './context.ts'
+import type { Caller } from './caller.ts'
 import { toTrpcError } from './errors.ts'
 
 type Signal = InstanceType<typeof AbortController>['signal']

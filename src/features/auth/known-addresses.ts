@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { purgeSystemRows } from '../retention/purge-rows.ts'
 
 const KEPT_MS = 90 * DAY

@@ -1,22 +1,19 @@
-import { createHash } from 'node:crypto'
 import type { PasswordResetRequested, RequestPasswordReset } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
 
 /**
- * Requests a password reset. The answer does not reveal if the account exists: the request only enqueues a job, and the
- * worker looks up the account.
+ * Requests a password reset. The answer does not reveal if the account exists: the request is only stored, and a worker
+ * looks up the account.
  */
 export async function requestPasswordReset(
   { system, auth }: AuthContext,
   { email, redirectTo }: RequestPasswordReset,
 ): Promise<PasswordResetRequested> {
-  const page = redirectTo === undefined ? undefined : toTrustedPage(redirectTo, auth.appOrigins)
-  await system.enqueue({
-    task: 'send-password-reset',
-    // Requests for the same address are merged until the email is sent.
-    key: `password-reset:${createHash('sha256').update(email).digest('base64url')}`,
-    payload: { email, ...(page ? { page } : {}) },
-  })
+  const page = redirectTo === undefined ? null : toTrustedPage(redirectTo, auth.appOrigins)
+  // Requests for the same address are merged until the email is sent.
+  await system.sql('requestPasswordReset')`
+    insert into password_reset_requests (email, page, due_at) values (${email}, ${page}, ${system.now()})
+    on conflict (email) do update set page = excluded.page, due_at = excluded.due_at, attempts = 0`
   return {
     status: true,
     message: 'If an account exists for this address, we have emailed a link to reset its password',
@@ -24,9 +21,9 @@ export async function requestPasswordReset(
 }
 
 /** Allows links to the configured origins only. A path alone refers to the first of them. */
-function toTrustedPage(redirectTo: string, appOrigins: ReadonlySet<string>): string | undefined {
+function toTrustedPage(redirectTo: string, appOrigins: ReadonlySet<string>): string | null {
   const [first] = appOrigins
-  if (first === undefined || !URL.canParse(redirectTo, first)) return undefined
+  if (first === undefined || !URL.canParse(redirectTo, first)) return null
   const page = new URL(redirectTo, first)
-  return appOrigins.has(page.origin) ? page.href : undefined
+  return appOrigins.has(page.origin) ? page.href : null
 }

@@ -1,6 +1,6 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { hashToken } from '../../platform/security/opaque-token.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { assertStrongPassword } from './assert-strong-password.ts'
 import { rememberAddress } from './known-addresses.ts'
 import type { PasswordReset, ResetPassword } from './schema.ts'

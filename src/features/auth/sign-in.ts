@@ -1,6 +1,6 @@
 import { LimitExceededError, UnauthorizedError } from '../../platform/errors.ts'
 import { loggableNetwork } from '../../platform/client-address.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { findSignInSubject } from './known-addresses.ts'
 import { createSession } from './sessions/create-session.ts'
 import type { SignedIn, SignIn, User } from './schema.ts'

@@ -80,6 +80,7 @@ export const ERROR_CODES = [
   'too_many_channels',
   'too_many_credentials',
   'too_many_groups',
+  'too_many_keyed_answers',
   'too_many_parts',
   'too_many_subscriptions',
   'too_many_tags',

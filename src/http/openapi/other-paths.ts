@@ -104,6 +104,10 @@ export function text(description: string, example: string): Response {
 
 /** Documents the webhooks, which are outside the API: a signature or a secret decides instead of a session. */
 export function webhookPaths(): Paths {
+  return { ...whatsappPaths(), ...workflowWebhookPaths() }
+}
+
+function whatsappPaths(): Paths {
   const channelId = pathId('channelId', 'The channel; `webhookPath` of the channel contains it')
   return {
     '/inbound/whatsapp/{channelId}': {
@@ -149,6 +153,11 @@ export function webhookPaths(): Paths {
         },
       },
     },
+  }
+}
+
+function workflowWebhookPaths(): Paths {
+  return {
     '/inbound/webhooks/{webhookId}': {
       post: {
         operationId: 'webhooks.startWorkflow',

@@ -14,6 +14,8 @@ export class BroadcastRecipient extends TenantModel {
   declare address: string | null
   /** Address that the message was sent to, if it is not that of the snapshot. */
   declare sentTo: string | null
+  /** Hash of the address that the message was sent to, if the contact has been deleted. */
+  declare sentHash: Buffer | null
   declare status: RecipientStatus
   declare skipReason: string | null
   declare error: Record<string, unknown> | null

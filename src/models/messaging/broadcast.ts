@@ -5,15 +5,7 @@ export type BroadcastStatus =
 
 export class Broadcast extends TenantModel {
   static override tableName = 'broadcasts'
-  static override jsonAttributes = [
-    'params',
-    'audience',
-    'counts',
-    'schedule',
-    'frequencyCap',
-    'snapshotCursor',
-    'resumedCounts',
-  ]
+  static override jsonAttributes = ['params', 'audience', 'schedule', 'frequencyCap', 'snapshotCursor', 'resumedCounts']
 
   declare id: string
   declare name: string
@@ -25,8 +17,6 @@ export class Broadcast extends TenantModel {
   declare templateId: string
   declare params: Record<string, string>
   declare audience: Record<string, unknown>
-  /** Counts without those in `broadcast_count_deltas`. */
-  declare counts: Record<string, number>
   declare schedule: Record<string, unknown> | null
   declare frequencyCap: { max: number; hours: number } | null
   declare requiresOptIn: boolean

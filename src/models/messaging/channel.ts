@@ -22,6 +22,8 @@ export class Channel extends TenantModel {
   /** Messages per second. */
   declare throughput: number | null
   declare lastAlert: { code: string; message: string; severity: 'info' | 'warning' | 'critical'; at: string } | null
+  /** Nothing is sent before this time. */
+  declare pausedUntil: Date | null
   declare createdAt: Date
   declare updatedAt: Date
 }

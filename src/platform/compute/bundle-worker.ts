@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { createFolder } from '../files/create-folder.ts'
+import { createFolder } from '../create-folder.ts'
 
 /**
  * Writes a worker's TypeScript as one file of JavaScript into a folder; compiled workers are returned as they are. A

@@ -1,7 +1,6 @@
 import { deserialize } from 'node:v8'
 import { BudgetExceededError, UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import type { Actor } from '../scope-dependencies.ts'
 import { SECOND } from '../time.ts'
 import { type Computation, ComputeQueue, SLICE_MS } from './compute-queue.ts'
 import type { ComputeTask, TaskMessage } from './compute-task.ts'
@@ -22,8 +21,11 @@ type Options = {
   log: Logger
 }
 
-/** The workspace and the actor that a task is charged to: a member who has requested it, or else a live run. */
-export type Charged = { tenantId: string; actor: Actor }
+/**
+ * The workspace and the actor that a task is charged to: a member who has requested it, from a network if that is known,
+ * or else a live run.
+ */
+export type Charged = { tenantId: string; actor: { type: string; id: string | null; network?: string } }
 
 type QueuedTask = Computation & {
   message: TaskMessage

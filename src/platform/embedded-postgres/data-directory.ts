@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { createFolder } from '../files/create-folder.ts'
+import { createFolder } from '../create-folder.ts'
 import { EmbeddedPostgresError, errorCode } from './embedded-postgres-error.ts'
 import { type Account, runProgram } from './run-program.ts'
 

@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { getField } from '../get-field.ts'
-import { createFolder } from './create-folder.ts'
+import { createFolder } from '../create-folder.ts'
 import { FileMissingError, FOLDER_MODE, type FileStore } from './file-store.ts'
 
 /** Keeps files in a folder, which several processes may share. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { getField } from '../get-field.ts'
-import { createFolder } from './create-folder.ts'
+import { createFolder } from '../create-folder.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { FOLDER_MODE } from './file-store.ts'
 

@@ -8,7 +8,7 @@ import { type Buffering, BufferedLimiter } from './buffered-limiter.ts'
 import { createLimiter, type Limiter, type Stores } from './limiter.ts'
 import { Lockout } from './lockout.ts'
 import { openSharedCounts } from './shared-counts.ts'
-import { NETWORK_TIERS, type Tier, TIERS, WEBHOOK_BYTES } from './tiers.ts'
+import { KEYED_ANSWER_BYTES, NETWORK_TIERS, type Tier, TIERS, WEBHOOK_BYTES } from './tiers.ts'
 
 /** The counter of an address, or of its network, in a tier. */
 type Counter = { limiter: Limiter; key: string; limit: number }
@@ -38,6 +38,8 @@ export interface RateLimits {
   chargeWebhook(channelId: string, bytes: number): Promise<Charge>
   /** Returns true if a workspace may keep the body of a further webhook call. */
   mayKeepWebhook(tenantId: string, bytes: number): Promise<boolean>
+  /** Charges the answer to a request with an Idempotency-Key, which is kept for a workspace. */
+  chargeKeyedAnswer(tenantId: string, bytes: number): Promise<Charge>
   signInLockout: Lockout
   /** Deletes counters whose window is over. */
   purge(): Promise<void>
@@ -69,27 +71,10 @@ export async function openRateLimits(options: {
   const webhooks = createByteCounter('webhookBytes', WEBHOOK_BYTES, stores)
   const keptRule = { bytes: webhookBytes / KEPT_WINDOWS, seconds: DAY / SECOND }
   const keptWebhooks = createByteCounter('keptWebhookBytes', keptRule, stores)
-  const buffered = [general, webhooks.limiter, keptWebhooks.limiter]
+  const keyedAnswers = createByteCounter('keyedAnswerBytes', KEYED_ANSWER_BYTES, stores)
+  const buffered = [general, webhooks.limiter, keptWebhooks.limiter, keyedAnswers.limiter]
   await Promise.all(buffered.map((limiter) => limiter.load()))
-  const limiters = new Map<string, Limiter>(
-    Object.entries(TIERS).map(([name, rule]) => [name, createLimiter({ name, ...rule }, stores)]),
-  ).set(GENERAL_TIER, general)
-  const networkCounters = Object.entries(NETWORK_TIERS).flatMap(([tier, networks]) =>
-    networks.map(({ bits, points, seconds }) => {
-      const limiter = createLimiter({ name: `${tier}/${bits}`, points, seconds }, stores)
-      return { tier, bits, limiter, limit: points }
-    }),
-  )
-  /** Lists the counters of a tier, each with the key of the address in it. */
-  function listCounters(tier: Tier, addressKey: string): Counter[] {
-    const limiter = limiters.get(tier)
-    if (!limiter) throw new RangeError(`There is no tier ${tier}`)
-    const networks = networkCounters.flatMap(({ bits, ...counter }) => {
-      const key = counter.tier === tier ? widerNetwork(addressKey, bits) : undefined
-      return key === undefined ? [] : [{ ...counter, key }]
-    })
-    return [{ limiter, key: addressKey, limit: TIERS[tier].points }, ...networks]
-  }
+  const listCounters = createTiers(general, stores)
   return {
     async charge(addressKey, tiers, points = 1) {
       let tightest: LimitState | undefined
@@ -106,12 +91,35 @@ export async function openRateLimits(options: {
       if (webhookBytes === Infinity) return true
       return (await consume({ ...keptWebhooks, key: tenantId }, toKilobytes(bytes))).allowed
     },
+    chargeKeyedAnswer: (tenantId, bytes) => consume({ ...keyedAnswers, key: tenantId }, toKilobytes(bytes)),
     signInLockout: new Lockout(new Attempts(db), clock),
     purge: () => purgeExpired(db),
     async close() {
       await Promise.all(buffered.map((limiter) => limiter.flush()))
       await closeDatabase(db)
     },
+  }
+}
+
+/** Creates the limiters of all tiers. The function lists the counters of a tier, each with the key of the address in it. */
+function createTiers(general: Limiter, stores: Stores): (tier: Tier, addressKey: string) => Counter[] {
+  const limiters = new Map<string, Limiter>(
+    Object.entries(TIERS).map(([name, rule]) => [name, createLimiter({ name, ...rule }, stores)]),
+  ).set(GENERAL_TIER, general)
+  const networkCounters = Object.entries(NETWORK_TIERS).flatMap(([tier, networks]) =>
+    networks.map(({ bits, points, seconds }) => {
+      const limiter = createLimiter({ name: `${tier}/${bits}`, points, seconds }, stores)
+      return { tier, bits, limiter, limit: points }
+    }),
+  )
+  return (tier, addressKey) => {
+    const limiter = limiters.get(tier)
+    if (!limiter) throw new RangeError(`There is no tier ${tier}`)
+    const networks = networkCounters.flatMap(({ bits, ...counter }) => {
+      const key = counter.tier === tier ? widerNetwork(addressKey, bits) : undefined
+      return key === undefined ? [] : [{ ...counter, key }]
+    })
+    return [{ limiter, key: addressKey, limit: TIERS[tier].points }, ...networks]
   }
 }
 

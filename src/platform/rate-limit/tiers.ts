@@ -20,6 +20,12 @@ export const TIERS = {
 export const WEBHOOK_BYTES = { bytes: 512 * 1024 ** 2, seconds: 60 }
 
 /**
+ * Size of the answers to requests with an Idempotency-Key that are kept for one workspace. Most have less than 1 KB, those
+ * with a definition half a megabyte.
+ */
+export const KEYED_ANSWER_BYTES = { bytes: 2 * 1024 ** 3, seconds: 86_400 }
+
+/**
  * Requests per IPv6 network in a tier beside those per address, by the network's prefix length: the holder of a /56 or
  * /48 has all of its /64 networks, each of which is an address.
  */

@@ -39,7 +39,7 @@ function splitPlaceholders(text: string): { outside: string; expressions: string
 /** Lists the names of headers or parameters whose values are literal secrets, by their names or by the values. */
 export function listLiteralSecrets(values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) =>
-    [value].flat().some((one) => isLiteralSecret(name, toLiteral(one))) ? [name] : [],
+    (Array.isArray(value) ? value : [value]).some((one) => isLiteralSecret(name, toLiteral(one))) ? [name] : [],
   )
 }
 

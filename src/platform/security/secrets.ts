@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFolder } from '../files/create-folder.ts'
+import { createFolder } from '../create-folder.ts'
 import { getField } from '../get-field.ts'
 
 const VERSION = 1

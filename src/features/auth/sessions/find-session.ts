@@ -1,6 +1,7 @@
 import { addMs, MINUTE } from '../../../platform/time.ts'
-import type { Role, SystemScope } from '../../../scope.ts'
-import type { Session, User } from '../../../trpc/context.ts'
+import type { SystemScope } from '../../../scope/system-scope.ts'
+import type { Role } from '../../../scope/dependencies.ts'
+import type { Session, User } from '../../../trpc/caller.ts'
 
 /** The time that a replaced token works after the first use of its successor, as concurrent requests arrive in any order. */
 export const GRACE_MS = MINUTE

@@ -1,4 +1,4 @@
-import { listWorkspaces } from '../../workspaces/list-workspaces.ts'
+import { listWorkspaces } from '../workspaces.ts'
 import type { CurrentSession } from '../schema.ts'
 import type { AuthContext } from '../auth-context.ts'
 

@@ -1,5 +1,5 @@
 import { sqlFragment } from '../../../platform/database/statements/statement.ts'
-import type { SystemScope } from '../../../scope.ts'
+import type { SystemScope } from '../../../scope/system-scope.ts'
 import { purgeSystemRows } from '../../retention/purge-rows.ts'
 import { purgeKnownAddresses } from '../known-addresses.ts'
 

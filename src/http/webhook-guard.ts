@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
-import { ExpiringCache } from '../../platform/concurrency/expiring-cache.ts'
-import { LimitExceededError, NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
-import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
-import { SECOND } from '../../platform/time.ts'
+import { ExpiringCache } from '../platform/concurrency/expiring-cache.ts'
+import { LimitExceededError, NotFoundError, UnauthorizedError } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import { SECOND } from '../platform/time.ts'
 
 type WebhookCall<Answer extends { status: number }> = {
   id: string

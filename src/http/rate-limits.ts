@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa'
-import type { AppRouter } from '../../router.ts'
-import { LimitExceededError } from '../../platform/errors.ts'
-import type { LimitState, RateLimits } from '../../platform/rate-limit/rate-limits.ts'
-import type { Tier } from '../../platform/rate-limit/tiers.ts'
-import { API_PREFIX, AUTH_PREFIX, INDEX_PATH, isUnder, OPENAPI_PATH } from '../paths.ts'
-import { listOperations, listProcedures } from '../rest.ts'
-import { listBatchedProcedures } from '../trpc-endpoint.ts'
+import type { AppRouter } from '../router.ts'
+import { LimitExceededError } from '../platform/errors.ts'
+import type { LimitState, RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Tier } from '../platform/rate-limit/tiers.ts'
+import { API_PREFIX, AUTH_PREFIX, INDEX_PATH, isUnder, OPENAPI_PATH } from './paths.ts'
+import { listOperations, listProcedures } from './rest.ts'
+import { listBatchedProcedures } from './trpc-endpoint.ts'
 
 /** Returns the tiers that each call of a request consumes, by method and path. */
 export type Cost = (ctx: Context) => Tier[][]

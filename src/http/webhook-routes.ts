@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa'
-import { NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
-import { TransportError } from '../../trpc/errors.ts'
-import { PROVIDER_WEBHOOK_PATH, WORKFLOW_WEBHOOK_PATH } from '../paths.ts'
-import { BODY_BYTES_MAX, readBytes } from '../load/read-body.ts'
+import { NotFoundError, UnauthorizedError } from '../platform/errors.ts'
+import { TransportError } from '../trpc/errors.ts'
+import { PROVIDER_WEBHOOK_PATH, WORKFLOW_WEBHOOK_PATH } from './paths.ts'
+import { BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 import type { WebhookGuard } from './webhook-guard.ts'
 
 /** Webhooks of the channels' providers: raw bytes and headers in, a plain answer out. */

@@ -1,6 +1,7 @@
 import { Channel } from '../../models/messaging/channel.ts'
 import { newId } from '../../platform/ids.ts'
-import type { SystemScope } from '../../scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import type { Role } from '../../scope/dependencies.ts'
 
 /** Creates a workspace with its owner and a sandbox channel, so that it can be used at once. */
 export async function createWorkspace(tx: SystemScope, input: { name: string; ownerId: string }): Promise<string> {
@@ -27,4 +28,16 @@ async function createSandbox(tx: SystemScope, workspaceId: string): Promise<void
     updatedAt: now,
   })
   await tx.db('channel_routes').insert({ channel_id: channelId, tenant_id: workspaceId })
+}
+
+export type Membership = { id: string; name: string; role: Role }
+
+/** Lists the workspaces of a user, in the order of joining. */
+export async function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
+  return system
+    .db('memberships')
+    .join('workspaces', 'workspaces.id', 'memberships.workspace_id')
+    .where('memberships.user_id', userId)
+    .orderBy(['memberships.created_at', 'workspaces.id'])
+    .select<Membership[]>('workspaces.id', 'workspaces.name', 'memberships.role')
 }
