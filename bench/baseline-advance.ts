@@ -170,8 +170,8 @@ function toLastMessages(values: { conversation: string; answer: string; name: st
 function buildDeliverJob(tenantId: string, channelId: string) {
   return {
     identifier: 'deliver',
-    payload: { tenantId, channelId },
-    job_key: `deliver:${tenantId}:${channelId}`,
+    payload: { tenantId, key: channelId },
+    job_key: `deliver:${channelId}`,
     max_attempts: 25,
   }
 }

@@ -5,7 +5,7 @@ import { createTasks } from '../src/jobs.ts'
 import { openDependencies } from '../src/dependencies.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
-import { SystemScope } from '../src/scope.ts'
+import { SystemScope } from '../src/scope/system-scope.ts'
 import { handleCommands } from './bench-process.ts'
 
 /** A worker as in production, or one that processes mailbox items strictly in order of arrival. */

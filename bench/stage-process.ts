@@ -6,7 +6,7 @@ import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
-import { SystemScope } from '../src/scope.ts'
+import { SystemScope } from '../src/scope/system-scope.ts'
 import { handleCommands } from './bench-process.ts'
 import { runConcurrently } from './run-concurrently.ts'
 

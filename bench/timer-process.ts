@@ -3,7 +3,7 @@ import { fireDueTimers } from '../src/features/automation/fire-due-timers.ts'
 import { openDependencies } from '../src/dependencies.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
-import { SystemScope } from '../src/scope.ts'
+import { SystemScope } from '../src/scope/system-scope.ts'
 import { handleCommands } from './bench-process.ts'
 
 /** Executes nothing but the periodic task that fires due timers. */

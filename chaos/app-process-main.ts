@@ -5,6 +5,7 @@ export type ProcessCommand =
   | { kind: 'start'; environment: Record<string, string>; clockOffsetMs: number }
   | { kind: 'arm'; failpoint: ArmedFailpoint }
   | { kind: 'disarm' }
+  | { kind: 'change_environment'; environment: Record<string, string> }
 export type ProcessEvent =
   { kind: 'ready'; url: string | undefined } | { kind: 'frozen' } | { kind: 'unhandled_rejection'; text: string }
 
@@ -13,6 +14,7 @@ const sendEvent = (event: ProcessEvent) => process.send?.(event)
 const startCommand = new Promise<ProcessCommand & { kind: 'start' }>((resolve) => {
   process.on('message', (command: ProcessCommand) => {
     if (command.kind === 'start') resolve(command)
+    else if (command.kind === 'change_environment') Object.assign(process.env, command.environment)
     else armFailpoint(command.kind === 'arm' ? command.failpoint : undefined)
   })
 })

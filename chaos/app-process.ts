@@ -61,6 +61,11 @@ export class AppProcess {
     this.#send({ kind: 'disarm' })
   }
 
+  /** Changes variables that the process reads while it runs. */
+  changeEnvironment(environment: Record<string, string>): void {
+    this.#send({ kind: 'change_environment', environment })
+  }
+
   freeze(): void {
     this.isFrozen = this.#child.kill('SIGSTOP')
   }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { type BroadcastReport, type ChaosBroadcast, toExpectedBody } from './broadcast.ts'
 import type { InvariantResult } from './invariant.ts'
+import { sendsStatuses, settlesDoubts } from './workspace.ts'
 
 type Recipient = {
   address: string
@@ -9,8 +10,10 @@ type Recipient = {
   acceptedCount: number
   isDoubted: boolean
 }
-type Broadcast = { status: string; counts: Record<string, number>; pausedReason: string | null }
-type Outcome = ChaosBroadcast & { broadcast: Broadcast; recipients: Recipient[]; report: BroadcastReport }
+type Broadcast = { status: string; pausedReason: string | null }
+/** The part of a broadcast that the API shows. */
+type Shown = { counts: Record<string, number>; report: BroadcastReport }
+type Outcome = ChaosBroadcast & Shown & { broadcast: Broadcast; recipients: Recipient[] }
 
 export type BroadcastCounts = {
   recipients: number
@@ -27,7 +30,7 @@ const FINAL = [...ACCEPTED, 'failed', 'skipped', 'canceled', 'unknown']
 /** Compares the broadcasts and their reports with the provider's own log of accepted messages, recipient by recipient. */
 export async function checkBroadcasts(
   client: pg.Client,
-  broadcasts: (ChaosBroadcast & { report: BroadcastReport })[],
+  broadcasts: (ChaosBroadcast & Shown)[],
 ): Promise<{ counts: BroadcastCounts; results: InvariantResult[] }> {
   const outcomes: Outcome[] = []
   for (const broadcast of broadcasts) outcomes.push(await readOutcome(client, broadcast))
@@ -50,10 +53,7 @@ export async function checkBroadcasts(
   }
 }
 
-async function readOutcome(
-  client: pg.Client,
-  broadcast: ChaosBroadcast & { report: BroadcastReport },
-): Promise<Outcome> {
+async function readOutcome(client: pg.Client, broadcast: ChaosBroadcast & Shown): Promise<Outcome> {
   const keys = [broadcast.workspace.tenantId, broadcast.id]
   const recipients = await client.query<Recipient>(
     `select address, status, provider_message_id as "providerMessageId", accepted_count as "acceptedCount",
@@ -62,10 +62,10 @@ async function readOutcome(
     keys,
   )
   const rows = await client.query<Broadcast>(
-    'select status, counts, status_reason as "pausedReason" from broadcasts where tenant_id = $1 and id = $2',
+    'select status, status_reason as "pausedReason" from broadcasts where tenant_id = $1 and id = $2',
     keys,
   )
-  const [row = { status: 'missing', counts: {}, pausedReason: null }] = rows.rows
+  const [row = { status: 'missing', pausedReason: null }] = rows.rows
   return { ...broadcast, broadcast: row, recipients: recipients.rows }
 }
 
@@ -97,7 +97,7 @@ function findOpen({ people, recipients, broadcast }: Outcome): string[] {
 
 function findDisagreements(outcome: Outcome): string[] {
   const { workspace, people, recipients } = outcome
-  const { provider, providerBehavior } = workspace
+  const { provider } = workspace
   const violations: string[] = []
   for (const { address, status, providerMessageId, acceptedCount } of recipients) {
     const [send] = provider.log.listFor(address).filter(({ payload }) => payload['type'] === 'template')
@@ -107,12 +107,11 @@ function findDisagreements(outcome: Outcome): string[] {
       continue
     }
     if (send.body !== toExpectedBody(people.get(address) ?? '')) violations.push(`${address} was sent "${send.body}"`)
-    // Without statuses, a message whose response was lost stays unknown.
-    if (!isKnown && (status !== 'unknown' || providerBehavior.sendsStatuses))
+    if (!isKnown && (status !== 'unknown' || settlesDoubts(workspace)))
       violations.push(`${address} is ${status}, but the provider accepted ${send.wamid}`)
     if (isKnown && (providerMessageId !== send.wamid || acceptedCount !== 1))
       violations.push(`${address} states ${providerMessageId} and ${acceptedCount} accepted, not ${send.wamid}`)
-    if (isKnown && providerBehavior.sendsStatuses && status !== 'read')
+    if (isKnown && sendsStatuses(workspace) && status !== 'read')
       violations.push(`${address} is ${status}, but the provider reported that it was read`)
   }
   const listed = new Set(recipients.map(({ address }) => address))
@@ -123,11 +122,11 @@ function findDisagreements(outcome: Outcome): string[] {
   ]
 }
 
-function findWrongCounts({ broadcast, recipients }: Outcome): string[] {
-  const counts = countBy(recipients.map(({ status }) => status))
-  const names = [...new Set([...Object.keys(counts), ...FINAL, 'pending', 'sending'])]
+function findWrongCounts({ counts, recipients }: Outcome): string[] {
+  const actualCounts = countBy(recipients.map(({ status }) => status))
+  const names = [...new Set([...Object.keys(actualCounts), ...FINAL, 'pending', 'sending'])]
   return names.flatMap((name) => {
-    const [stated, actual] = [broadcast.counts[name] ?? 0, counts[name] ?? 0]
+    const [stated, actual] = [counts[name] ?? 0, actualCounts[name] ?? 0]
     return stated === actual ? [] : [`the broadcast counts ${stated} recipients that are ${name}, but has ${actual}`]
   })
 }

@@ -9,6 +9,12 @@ const RETRY_DELAY_MS = 300
 /** Speed at which the rest is sent after the last fault. */
 const DRAIN_PER_SECOND = 500
 
+/** Time that a fault takes, from experience. */
+const SECONDS_PER_KILL = 5
+const SECONDS_PER_FAULT = 15
+/** Share of recipients whose message may be lost in a fault. */
+const UNSENT_SHARE = 0.05
+
 /** A broadcast of a workspace, and the person of each phone number that it was sent to. */
 export type ChaosBroadcast = { id: string; workspace: Workspace; people: Map<string, string> }
 
@@ -17,8 +23,26 @@ export function toExpectedBody(name: string): string {
   return BODY.replace('{{name}}', name).replace('{{shop}}', 'Chaos')
 }
 
+/** Divides the recipients between the workspaces. The speed is such that the broadcasts last as long as the faults. */
+export async function createBroadcasts(
+  url: string,
+  workspaces: Workspace[],
+  { broadcast, kills, faults }: { broadcast: number; kills: number; faults: number },
+): Promise<ChaosBroadcast[]> {
+  const broadcasts: ChaosBroadcast[] = []
+  const perWorkspace = Math.ceil(broadcast / workspaces.length)
+  const perSecond = Math.max(1, Math.floor(perWorkspace / (kills * SECONDS_PER_KILL + faults * SECONDS_PER_FAULT)))
+  for (const [index, workspace] of workspaces.entries()) {
+    const first = index * perWorkspace
+    const count = Math.min(perWorkspace, broadcast - first)
+    if (count <= 0) continue
+    broadcasts.push(await createBroadcast(url, workspace, { first, count, perSecond }))
+  }
+  return broadcasts
+}
+
 /** Creates an approved template and a broadcast to `count` phone numbers that are no contacts yet. */
-export async function createBroadcast(
+async function createBroadcast(
   url: string,
   workspace: Workspace,
   { first, count, perSecond }: { first: number; count: number; perSecond: number },
@@ -72,10 +96,20 @@ export type BroadcastReport = {
   doubts: { total: number; open: number }
 }
 
-export async function getReport(url: string, { id, workspace }: ChaosBroadcast): Promise<BroadcastReport> {
-  const response = await request('GET', `${url}/api/broadcasts/${id}/report`, { session: workspace.session })
-  if (!response.ok) throw new Error(`GET /report returned ${response.status}: ${await response.text()}`)
-  return (await response.json()) as BroadcastReport
+export function getReport(url: string, broadcast: ChaosBroadcast): Promise<BroadcastReport> {
+  return read(`${url}/api/broadcasts/${broadcast.id}/report`, broadcast)
+}
+
+/** Returns the numbers of recipients that Parley keeps, by status. */
+export async function getCounts(url: string, broadcast: ChaosBroadcast): Promise<Record<string, number>> {
+  const { counts } = await read<{ counts: Record<string, number> }>(`${url}/api/broadcasts/${broadcast.id}`, broadcast)
+  return counts
+}
+
+async function read<Body>(url: string, { workspace }: ChaosBroadcast): Promise<Body> {
+  const response = await request('GET', url, { session: workspace.session })
+  if (!response.ok) throw new Error(`GET ${url} returned ${response.status}: ${await response.text()}`)
+  return (await response.json()) as Body
 }
 
 /** Lets the rest of a broadcast be sent without a noticeable limit. */
@@ -89,4 +123,10 @@ async function setSpeed(url: string, { channelId, session }: Workspace, broadcas
     body: { broadcastsPerSecond },
   })
   if (!response.ok) throw new Error(`PATCH /channels returned ${response.status}: ${await response.text()}`)
+}
+
+/** Returns true while the provider has not yet got the messages of all recipients, apart from a few in doubt. */
+export function isBroadcasting({ workspace, people }: ChaosBroadcast): boolean {
+  const { byRecipient } = workspace.provider.log
+  return [...people.keys()].filter((phone) => !byRecipient.has(phone)).length > people.size * UNSENT_SHARE
 }

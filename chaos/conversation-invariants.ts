@@ -1,10 +1,16 @@
 import type { Customer } from './customer-factory.ts'
-import { type Conversation, type DatabaseSnapshot, listAcceptedIds, type Run } from './database-snapshot.ts'
+import {
+  type Conversation,
+  type DatabaseSnapshot,
+  listAcceptedIds,
+  type Message,
+  type Run,
+} from './database-snapshot.ts'
 import type { FakeShopServer } from './fake-shop-server.ts'
 import type { InvariantResult } from './invariant.ts'
-import type { Workspace } from './workspace.ts'
+import { sendsStatuses, settlesDoubts, type Workspace } from './workspace.ts'
 
-type CustomerRecord = { workspace: Workspace; customer: Customer } & Conversation
+export type CustomerRecord = { workspace: Workspace; customer: Customer } & Conversation
 type Invariant = {
   name: string
   check(record: CustomerRecord, snapshot: DatabaseSnapshot): { checked: number; violations: string[] }
@@ -159,20 +165,27 @@ export function countUnknownDeliveries(
   return counts
 }
 
-/** Checks that messages end as `read` where the provider has sent all statuses. */
+/**
+ * Checks that messages end as `read` where the provider has sent all statuses. If these name a message only by the
+ * provider's ID, they cannot settle one whose response was not stored.
+ */
 export function checkStatuses(workspaces: Workspace[], snapshot: DatabaseSnapshot): InvariantResult {
   const violations: string[] = []
   let checked = 0
-  const withStatuses = workspaces.filter(({ providerBehavior }) => providerBehavior.sendsStatuses)
-  for (const { workspace, customer, outbound } of toRecords(withStatuses, snapshot)) {
+  for (const { workspace, customer, outbound } of toRecords(workspaces.filter(sendsStatuses), snapshot)) {
     const accepted = new Set(listAcceptedIds(workspace, customer))
-    for (const { id, status } of outbound) {
-      if (!accepted.has(id)) continue
+    for (const message of outbound) {
+      const { id, status } = message
+      if (!accepted.has(id) || (!settlesDoubts(workspace) && isResponseUnknown(message))) continue
       checked += 1
       if (status !== 'read') violations.push(`message ${id} was reported as read, but is ${status}`)
     }
   }
   return { name: 'a message status never goes back, in whatever order statuses arrive', checked, violations }
+}
+
+function isResponseUnknown({ errorCode, providerMessageId }: Message): boolean {
+  return errorCode === 'delivery_unknown' && providerMessageId === null
 }
 
 /**
@@ -205,7 +218,7 @@ export function checkOrders(
   }
 }
 
-function toRecords(workspaces: Workspace[], snapshot: DatabaseSnapshot): CustomerRecord[] {
+export function toRecords(workspaces: Workspace[], snapshot: DatabaseSnapshot): CustomerRecord[] {
   return workspaces.flatMap((workspace) =>
     workspace.customers.map((customer) => ({
       workspace,

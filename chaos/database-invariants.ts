@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { InvariantResult } from './invariant.ts'
+import { UNATTACHED_STATUSES } from './unattached-statuses.ts'
 
 /** `source` is counted as the number of objects checked; the statement `violations` returns a text for each violation. */
 type Invariant = { name: string; source: string; violations: string }
@@ -39,6 +40,11 @@ const INVARIANTS: Invariant[] = [
     source: `run_steps where type in ('send_message', 'ask')`,
     violations: `select 'step ' || id || ' of run ' || run_id || ' has no message' from run_steps
       where type in ('send_message', 'ask') and message_id is null`,
+  },
+  {
+    name: 'every status of a message whose provider ID is known is on the message',
+    source: 'message_statuses',
+    violations: `select 'status ' || s.status || ' of ' || s.provider_message_id || ' is on no message' from ${UNATTACHED_STATUSES}`,
   },
   {
     name: 'no mailbox item remains',

@@ -1,4 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { findSocket } from '../src/platform/database/connections.ts'
 import { getField } from '../src/platform/get-field.ts'
@@ -6,10 +7,17 @@ import { killPostgres } from './kill-postgres.ts'
 
 const BROADCAST_TRANSACTION = 'queue broadcast'
 
+/**
+ * Every second transaction of statuses pauses before its commit, longer than the response of a send takes to be stored:
+ * without it, the two hardly ever overlap.
+ */
+const STATUSES_TRANSACTION = 'statuses'
+const STATUSES_PAUSE_MS = 150
+
 /** Transactions by name, each recognized by a statement that only it contains. */
 const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
-  ['statuses', /insert into message_statuses/],
+  [STATUSES_TRANSACTION, /insert into message_statuses/],
   ['advance', /delete from mailbox_items/],
   ['claim messages', /update outbox o set leased_at = /],
   [
@@ -22,7 +30,7 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['finish external call', /delete from "external_calls"/],
 ]
 
-const HTTP_TRANSACTIONS = ['ingest', 'statuses']
+const HTTP_TRANSACTIONS = ['ingest', STATUSES_TRANSACTION]
 const MOMENTS = ['inside', 'before', 'during', 'after'] as const
 
 /**
@@ -90,8 +98,12 @@ function instrumentQueries(): void {
     if (name === undefined) return query.apply(this, args)
     // A statement outside an explicit transaction commits by itself.
     if (!isSingleStatement && !isEnd) {
+      const isFirst = transactionNames.get(this) !== name
       transactionNames.set(this, name)
-      return runQuery(query, this, args, () => hitFailpoint(`inside ${name}`))
+      return runQuery(query, this, args, () => {
+        hitFailpoint(`inside ${name}`)
+        return isFirst && name === STATUSES_TRANSACTION ? pauseEverySecond() : undefined
+      })
     }
     hitFailpoint(`before ${name}`)
     const result = runQuery(query, this, args, () => hitFailpoint(`after ${name}`))
@@ -99,6 +111,13 @@ function instrumentQueries(): void {
     hitFailpoint(`during ${name}`)
     return result
   }
+}
+
+let statusesTransactions = 0
+
+function pauseEverySecond(): Promise<void> | undefined {
+  statusesTransactions += 1
+  return statusesTransactions % 2 === 0 ? delay(STATUSES_PAUSE_MS) : undefined
 }
 
 /** The client sends the statements of a turn of the event loop together, at its end. */
@@ -113,16 +132,20 @@ function toQueryText(query: unknown): string {
   return typeof text === 'string' ? text : ''
 }
 
-/** Runs a query in the callback or the promise form and calls `onResponse` before the caller gets the response. */
-function runQuery(query: Query, client: object, args: unknown[], onResponse: () => void): unknown {
+/**
+ * Runs a query in the callback or the promise form and calls `onResponse` before the caller gets the response, which waits
+ * for what that returns.
+ */
+function runQuery(query: Query, client: object, args: unknown[], onResponse: () => Promise<void> | void): unknown {
   const callback = args.at(-1)
   if (typeof callback !== 'function') {
     const result = query.apply(client, args)
     return result instanceof Promise ? result.finally(onResponse) : result
   }
   const wrappedCallback = (...response: unknown[]) => {
-    onResponse()
-    Reflect.apply(callback, undefined, response)
+    const pause = onResponse()
+    if (pause) void pause.then(() => Reflect.apply(callback, undefined, response))
+    else Reflect.apply(callback, undefined, response)
   }
   return query.apply(client, [...args.slice(0, -1), wrappedCallback])
 }

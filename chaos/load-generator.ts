@@ -45,18 +45,27 @@ export class LoadGenerator {
    * takes longer than the limit.
    */
   async measureReply(limitMs: number): Promise<number | undefined> {
+    const times = await Promise.all(this.#workspaces.map((workspace) => this.measureReplyIn(workspace, limitMs)))
+    const answered = times.flatMap((ms) => ms ?? [])
+    return answered.length === times.length ? Math.max(...answered) : undefined
+  }
+
+  /** Has a new customer write in a workspace and returns the time in ms until the provider got the reply. */
+  async measureReplyIn(workspace: Workspace, limitMs: number): Promise<number | undefined> {
     const startMs = performance.now()
-    const customers = this.#workspaces.map((workspace) => ({
-      workspace,
-      customer: this.#start(this.#customers.createFor(RECOVERY_PROBE), workspace),
-    }))
+    const customer = this.#start(this.#customers.createFor(RECOVERY_PROBE), workspace)
     for (;;) {
-      const elapsedMs = performance.now() - startMs
-      if (customers.every(({ workspace, customer }) => listAcceptedSends(workspace, customer).length > 0))
-        return elapsedMs
-      if (elapsedMs > limitMs) return undefined
+      const [reply] = listAcceptedSends(workspace, customer)
+      if (reply) return reply.atMs - startMs
+      if (performance.now() - startMs > limitMs) return undefined
       await delay(20)
     }
+  }
+
+  /** Starts an additional customer of a workspace. Resolves when its messages were acknowledged. */
+  async startCustomer(workspace: Workspace, scenario: Scenario): Promise<void> {
+    this.#start(this.#customers.createFor(scenario), workspace)
+    await this.#running.at(-1)
   }
 
   #start(customer: Customer, workspace = this.#random.pick(this.#workspaces)): Customer {

@@ -18,7 +18,11 @@ const OPTIONS = {
   },
   seed: { default: 1, min: 0, description: 'seed of the random number generator' },
   workers: { default: 3, min: 1, description: 'number of worker processes' },
-  workspaces: { default: 3, min: 1, description: 'number of workspaces, each with its own provider' },
+  workspaces: {
+    default: 3,
+    min: 1,
+    description: 'number of workspaces with ordinary providers, beside two with special ones',
+  },
   'timeout-seconds': { default: 300, min: 1, description: 'time limit for processing all remaining work' },
 }
 

@@ -1,17 +1,19 @@
-import { formatSpread, median } from '../bench/stats.ts'
+import { formatSpread, median, percentile } from '../bench/stats.ts'
 import type { BroadcastCounts } from './broadcast-invariants.ts'
 import { listFailpoints } from './failpoints.ts'
+import type { FaultFreePhase } from './fault-free-phase.ts'
 import { FAULT_KINDS, type FaultKind } from './faults/fault.ts'
 import type { InjectedFault } from './faults/inject.ts'
 import type { PlanOptions } from './faults/plan.ts'
+import type { HangingCounts } from './hanging-invariants.ts'
 import type { InvariantResult } from './invariant.ts'
 
 export type ChaosReport = {
   options: PlanOptions & { conversations: number; broadcast: number; seed: number; workers: number; workspaces: number }
   /** Number of all conversations, including those that were added to reach a failpoint. */
   conversations: number
-  /** Durations of the three phases. */
-  seconds: { startup: number; faults: number; drain: number }
+  /** Durations of the phases. */
+  seconds: { startup: number; faultFree: number; faults: number; drain: number }
   faults: InjectedFault[]
   starts: number
   failedStarts: number
@@ -27,6 +29,9 @@ export type ChaosReport = {
   provider: { accepted: number; simulatedErrors: number }
   shop: { requests: number; orders: number }
   unknownDeliveries: { arrived: number; lost: number }
+  faultFree: FaultFreePhase
+  /** Messages to the provider that hangs. */
+  hanging: HangingCounts & { requests: number }
   broadcast: BroadcastCounts & { faultsBeforeEnd: number }
   invariants: InvariantResult[]
 }
@@ -38,16 +43,18 @@ export function listViolations({ invariants }: ChaosReport): string[] {
 }
 
 export function formatReport(report: ChaosReport): string[] {
-  const { options, seconds, webhooks, provider, shop, unknownDeliveries } = report
+  const { options, seconds, webhooks, provider, shop, unknownDeliveries, hanging } = report
   const failedRequests = webhooks.failedRequests.map(([status, count]) => `${count} (${status || 'no response'})`)
   return [
     `${report.conversations} conversations in ${options.workspaces} workspaces, ${options.workers} workers, seed ${options.seed}`,
-    `startup ${seconds.startup.toFixed(0)} s, fault injection ${seconds.faults.toFixed(0)} s, drain ${seconds.drain.toFixed(0)} s`,
+    `startup ${seconds.startup.toFixed(0)} s, without faults ${seconds.faultFree.toFixed(0)} s, fault injection ${seconds.faults.toFixed(0)} s, drain ${seconds.drain.toFixed(0)} s`,
     ...formatFaults(report.faults, { hasBroadcasts: options.broadcast > 0 }),
     `${report.starts} process starts, ${report.failedStarts} failed; median start time ${median(report.startTimes).toFixed(0)} ms`,
     `${webhooks.delivered} webhooks delivered with ${webhooks.requests} requests: ${webhooks.duplicates} intentional duplicates; failed requests by status: ${failedRequests.join(', ') || 'none'}`,
     `${provider.accepted} messages accepted by the provider; ${provider.simulatedErrors} provider errors simulated`,
     `${unknownDeliveries.arrived + unknownDeliveries.lost} messages with unknown delivery (delivery_unknown): ${unknownDeliveries.arrived} arrived, ${unknownDeliveries.lost} did not; none was sent again`,
+    `${hanging.requests} messages accepted by a provider that hung for some of the time: ${hanging.sent} sent, ${hanging.unknown} with unknown delivery`,
+    formatFaultFree(report.faultFree),
     ...formatBroadcast(report),
     `${shop.orders} orders created with ${shop.requests} external calls`,
     '',
@@ -56,6 +63,12 @@ export function formatReport(report: ChaosReport): string[] {
       ...violations.slice(0, MAX_PRINTED_VIOLATIONS).map((violation) => `            ${violation}`),
     ]),
   ]
+}
+
+function formatFaultFree({ calm, hanging, openRequests }: FaultFreePhase): string {
+  const format = (times: number[]) =>
+    `${median(times).toFixed(0)} ms (median), ${percentile(times, 90).toFixed(0)} ms (90 %)`
+  return `replies of other workspaces without faults: ${format(calm)}; with ${openRequests} requests open at that provider: ${format(hanging)}`
 }
 
 function formatBroadcast({ options, broadcast, faults }: ChaosReport): string[] {

@@ -1,35 +1,32 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sum } from '../bench/stats.ts'
-import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { PROXY } from './api-client.ts'
 import {
-  checkConversations,
-  checkDelivery,
-  checkOrders,
-  checkStatuses,
-  countUnknownDeliveries,
-} from './conversation-invariants.ts'
-import { accelerateBroadcast, type ChaosBroadcast, createBroadcast, getReport, startBroadcast } from './broadcast.ts'
-import { checkBroadcasts } from './broadcast-invariants.ts'
+  accelerateBroadcast,
+  type ChaosBroadcast,
+  createBroadcasts,
+  isBroadcasting,
+  startBroadcast,
+} from './broadcast.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { type ChaosDatabase, createDatabase } from './database.ts'
-import { checkDatabase } from './database-invariants.ts'
-import { DatabaseSnapshot } from './database-snapshot.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
 import { describeFault } from './faults/describe.ts'
 import { injectFault, type InjectedFault } from './faults/inject.ts'
 import { planFaults } from './faults/plan.ts'
-import { checkFailpoints, checkProcesses, checkRecovery } from './fault-invariants.ts'
+import { type FaultFreePhase, measureFaultFree } from './fault-free-phase.ts'
+import { HangingChannels } from './hanging-channels.ts'
 import { LoadGenerator } from './load-generator.ts'
 import { ProcessPool } from './process-pool.ts'
 import { Random } from './random.ts'
 import type { ChaosReport } from './report.ts'
 import { StandbyProcesses } from './standby-processes.ts'
 import { startStatusSender, type StatusSender } from './status-sender.ts'
-import { transpileWithLeases } from './shorten-leases.ts'
+import { transpileWithSettings } from './transpile-with-settings.ts'
+import { verify } from './verify.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
-import { createWorkspace, simulateProviderErrors, simulateTimeout, toInboundUrl, type Workspace } from './workspace.ts'
+import { createWorkspaces, simulateProviderErrors, simulateTimeout, toInboundUrl, type Workspace } from './workspace.ts'
 
 export type ChaosOptions = ChaosReport['options'] & {
   /** Time limit for processing all remaining work. */
@@ -43,7 +40,11 @@ export type ChaosOptions = ChaosReport['options'] & {
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startMs = performance.now()
   const database = await createDatabase(options.citusUrl)
-  const script = transpileWithLeases(path.join(database.dataDir, 'code'), 'chaos/app-process-main.ts', options.leaseMs)
+  const script = transpileWithSettings(
+    path.join(database.dataDir, 'code'),
+    'chaos/app-process-main.ts',
+    options.leaseMs,
+  )
   const standby = new StandbyProcesses(script, options.workers)
   // Transpiling blocks the event loop for seconds, so the database is connected to afterwards.
   await database.start().catch(async (error: unknown) => {
@@ -59,6 +60,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       MIGRATE_ON_START: 'true',
       DATA_DIR: database.dataDir,
       ALLOW_LOOPBACK_CHANNELS: 'true',
+      TRUSTED_PROXIES: PROXY,
       LOG_LEVEL: 'silent',
       ...database.environment,
     },
@@ -77,13 +79,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-/** Time that a fault takes, from experience. */
-const SECONDS_PER_KILL = 5
-const SECONDS_PER_FAULT = 15
-
-/** Share of recipients whose message may be lost in a fault. */
-const UNSENT_SHARE = 0.05
-
 class ChaosTest {
   readonly #options: ChaosOptions
   readonly #startMs: number
@@ -93,6 +88,7 @@ class ChaosTest {
   readonly #random: Random
   readonly #sender: WebhookSender
   #workspaces: Workspace[] = []
+  #hangingChannels: Workspace[] = []
   #broadcasts: ChaosBroadcast[] = []
   #faultsBeforeEnd = 0
   #statusSenders: StatusSender[] = []
@@ -100,7 +96,7 @@ class ChaosTest {
   #simulatedErrors = 0
   #stopped = false
   #startsBeforeDrain = 0
-  readonly #seconds = { startup: 0, faults: 0, drain: 0 }
+  readonly #seconds = { startup: 0, faultFree: 0, faults: 0, drain: 0 }
   #remainingWork: string[] = []
 
   constructor(
@@ -118,71 +114,88 @@ class ChaosTest {
   }
 
   async run(): Promise<ChaosReport> {
-    await this.#prepare()
-    await this.#injectFaults()
+    const { load, hanging } = await this.#prepare()
+    const faultFree = await this.#measureFaultFree(load, hanging)
+    await this.#injectFaults(load, hanging)
+    hanging.mode = 'at_once'
     await this.#drain()
-    return this.#verify()
+    return verify({
+      options: this.#options,
+      database: this.#database,
+      pool: this.#pool,
+      shop: this.#shop,
+      sender: this.#sender,
+      workspaces: this.#workspaces,
+      hanging,
+      faultFree,
+      broadcasts: this.#broadcasts,
+      faultsBeforeEnd: this.#faultsBeforeEnd,
+      faults: this.#faults,
+      simulatedErrors: this.#simulatedErrors,
+      startsBeforeDrain: this.#startsBeforeDrain,
+      seconds: this.#seconds,
+      remainingWork: this.#remainingWork,
+    })
   }
 
-  async #prepare(): Promise<void> {
+  async #prepare(): Promise<{ load: LoadGenerator; hanging: HangingChannels }> {
     this.#pool.start('http')
     await this.#pool.waitUntilReady('http')
     const url = this.#pool.urls[0] ?? ''
     this.#pool.start('worker')
-    this.#workspaces = await Promise.all(
-      Array.from({ length: this.#options.workspaces }, (_, number) =>
-        createWorkspace(url, { number, orderServerUrl: this.#shop.url }),
-      ),
-    )
+    this.#workspaces = await createWorkspaces(url, this.#options.workspaces, this.#shop.url)
+    const number = this.#workspaces.length
+    const hanging = await HangingChannels.create(url, { number, orderServerUrl: this.#shop.url })
+    this.#hangingChannels = hanging.workspaces
     await this.#pool.waitUntilReady('worker')
     this.#statusSenders = this.#workspaces.map((workspace) =>
       startStatusSender(this.#sender, workspace, this.#random.fork()),
     )
-    void this.#updateCallbackUrls()
-    await this.#prepareBroadcasts(url)
+    this.#broadcasts = await createBroadcasts(url, this.#workspaces, this.#options)
     this.#seconds.startup = secondsSince(this.#startMs)
     this.#options.onProgress(`${this.#seconds.startup.toFixed(1)} s: ready`)
-  }
-
-  /** Divides the recipients between the workspaces. The speed is such that the broadcasts last as long as the faults. */
-  async #prepareBroadcasts(url: string): Promise<void> {
-    const { broadcast, workspaces, kills, faults } = this.#options
-    const count = Math.ceil(broadcast / workspaces)
-    const perSecond = Math.max(1, Math.floor(count / (kills * SECONDS_PER_KILL + faults * SECONDS_PER_FAULT)))
-    for (const [index, workspace] of this.#workspaces.entries()) {
-      const first = index * count
-      const size = { first, count: Math.min(count, broadcast - first), perSecond }
-      if (size.count > 0) {
-        workspace.provider.webhooks.callbackUrl = toInboundUrl(url, workspace.channelId)
-        this.#broadcasts.push(await createBroadcast(url, workspace, size))
-      }
-    }
-  }
-
-  /** Injects faults while customers write; the share of customers that have started follows the share of faults done. */
-  async #injectFaults(): Promise<void> {
-    const { conversations, onProgress } = this.#options
-    const startMs = performance.now()
-    const plan = planFaults(new Random(this.#options.seed), this.#options)
     const load = new LoadGenerator({
       sender: this.#sender,
       workspaces: this.#workspaces,
       customers: new CustomerFactory(this.#random.fork()),
       random: this.#random.fork(),
     })
+    return { load, hanging }
+  }
+
+  /** All webhooks go to one process, and only then to all in turn. */
+  async #measureFaultFree(load: LoadGenerator, hanging: HangingChannels): Promise<FaultFreePhase> {
+    const startMs = performance.now()
+    const { url: databaseUrl } = this.#database
+    const [process] = this.#pool.listReady('http')
+    const phase = await measureFaultFree({ load, workspaces: this.#workspaces, hanging, process, databaseUrl })
+    void this.#updateCallbackUrls()
+    this.#seconds.faultFree = secondsSince(startMs)
+    return phase
+  }
+
+  /** Injects faults while customers write; the share of customers that have started follows the share of faults done. */
+  async #injectFaults(load: LoadGenerator, hanging: HangingChannels): Promise<void> {
+    const { conversations, onProgress } = this.#options
+    const startMs = performance.now()
+    const plan = planFaults(new Random(this.#options.seed), this.#options)
+    let isDone = false
+    const hangingLoad = hanging.writeUntil(load, () => isDone)
     const started = this.#broadcasts.map((broadcast) => startBroadcast(() => this.#pool.urls, broadcast))
     const loadDone = load.run(conversations, () => (this.#faults.length + 1) / (plan.length + 1))
     const random = this.#random.fork()
     for (const planned of plan) {
+      hanging.changeMode(random)
       this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
       if (this.#broadcasts.length > 0) this.#simulatedErrors += simulateTimeout(random.pick(this.#workspaces))
       const fault = await injectFault({ pool: this.#pool, database: this.#database, load }, planned)
       this.#faults.push(fault)
-      if (this.#isBroadcasting()) this.#faultsBeforeEnd += 1
+      if (this.#broadcasts.some(isBroadcasting)) this.#faultsBeforeEnd += 1
       const progress = `fault ${this.#faults.length} of ${plan.length}: ${describeFault(fault)}`
       onProgress(`${secondsSince(startMs).toFixed(1)} s: ${progress}`)
     }
-    await Promise.all([loadDone, ...started])
+    isDone = true
+    await Promise.all([loadDone, hangingLoad, ...started])
     this.#seconds.faults = secondsSince(startMs)
   }
 
@@ -202,69 +215,14 @@ class ChaosTest {
     this.#seconds.drain = secondsSince(startMs)
   }
 
-  async #verify(): Promise<ChaosReport> {
-    const { onProgress: _onProgress, timeoutMs: _timeoutMs, citusUrl: _citusUrl, ...options } = this.#options
-    const url = this.#pool.urls[0] ?? ''
-    const broadcasts = await Promise.all(
-      this.#broadcasts.map(async (sent) => ({ ...sent, report: await getReport(url, sent) })),
-    )
-    const { snapshot, databaseResults, broadcast } = await withClient(this.#database.url, async (client) => ({
-      broadcast: await checkBroadcasts(client, broadcasts),
-      snapshot: await DatabaseSnapshot.read(client),
-      databaseResults: await checkDatabase(client),
-    }))
-    return {
-      options,
-      conversations: sum(this.#workspaces.map(({ customers }) => customers.length)),
-      seconds: this.#seconds,
-      faults: this.#faults,
-      starts: this.#pool.starts,
-      failedStarts: this.#pool.failedStarts,
-      startTimes: this.#pool.startTimes,
-      webhooks: {
-        delivered: this.#sender.delivered,
-        requests: this.#sender.requests,
-        duplicates: this.#sender.duplicates,
-        failedRequests: [...this.#sender.failedRequests],
-      },
-      provider: {
-        accepted: sum(this.#workspaces.map(({ provider }) => provider.accepted.length)),
-        simulatedErrors: this.#simulatedErrors,
-      },
-      shop: { requests: sum([...this.#shop.requests.values()]), orders: this.#shop.orders.size },
-      unknownDeliveries: countUnknownDeliveries(this.#workspaces, snapshot),
-      broadcast: { ...broadcast.counts, faultsBeforeEnd: this.#faultsBeforeEnd },
-      invariants: [
-        ...(this.#options.broadcast > 0 ? broadcast.results : []),
-        ...checkConversations(this.#workspaces, snapshot),
-        checkDelivery(this.#workspaces, snapshot),
-        checkStatuses(this.#workspaces, snapshot),
-        checkOrders(this.#workspaces, snapshot, this.#shop),
-        ...databaseResults,
-        { name: 'all work is processed within the time limit', checked: 1, violations: this.#remainingWork },
-        ...checkProcesses(this.#pool, this.#startsBeforeDrain),
-        checkRecovery(this.#faults),
-        checkFailpoints(this.#faults),
-      ],
-    }
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true
     this.#sender.close()
     await Promise.all(this.#statusSenders.map((statusSender) => statusSender.stop()))
     await this.#pool.stop()
     this.#shop.stop()
-    for (const { provider } of this.#workspaces) await provider.stop()
+    for (const { provider } of [...this.#workspaces, ...this.#hangingChannels]) await provider.stop()
     await this.#database.stop()
-  }
-
-  /** Returns true while a provider has not yet got the messages of all recipients, apart from a few in doubt. */
-  #isBroadcasting(): boolean {
-    return this.#broadcasts.some(({ workspace, people }) => {
-      const { byRecipient } = workspace.provider.log
-      return [...people.keys()].filter((phone) => !byRecipient.has(phone)).length > people.size * UNSENT_SHARE
-    })
   }
 
   /** Points the providers to the HTTP processes in turn, as a load balancer does. */
@@ -273,7 +231,7 @@ class ChaosTest {
       const { urls } = this.#pool
       const url = urls[turn % urls.length]
       if (url !== undefined)
-        for (const { provider, channelId } of this.#workspaces)
+        for (const { provider, channelId } of [...this.#workspaces, ...this.#hangingChannels])
           provider.webhooks.callbackUrl = toInboundUrl(url, channelId)
       await delay(20)
     }

@@ -93,7 +93,7 @@ const replyAtTimeout: Scenario = {
   allowedRunCounts: () => [1],
 }
 
-const noReply: Scenario = {
+export const NO_REPLY: Scenario = {
   name: 'no reply',
   weight: 5,
   features: [],
@@ -235,7 +235,7 @@ export const SCENARIOS: Scenario[] = [
   question,
   shortWait,
   replyAtTimeout,
-  noReply,
+  NO_REPLY,
   externalCall,
   loop,
   childWorkflow,

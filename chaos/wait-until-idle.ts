@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
+import { UNATTACHED_STATUSES } from './unattached-statuses.ts'
 
 const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) as mailbox_items,
   (select count(*)::int from outbox) as outbox,
@@ -8,7 +9,8 @@ const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) a
   (select count(*)::int from runs where status in ('queued', 'running')) as runs,
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
   (select count(*)::int from broadcasts where work_at is not null) as broadcasts,
-  (select count(*)::int from broadcast_count_deltas) as broadcast_count_deltas,
+  (select count(*)::int from ${UNATTACHED_STATUSES}) as message_statuses,
+  (select count(*)::int from kept_count_deltas where counter = 'recipients') as kept_count_deltas,
   (select count(*)::int from graphile_worker.jobs) as jobs`
 
 /** Waits until no work remains or the time limit has passed, and returns descriptions of the remaining work. */

@@ -5,19 +5,18 @@ import type { Random } from './random.ts'
 import { CHILD_DEFINITION } from './scenario-parts.ts'
 import { SCENARIOS } from './scenarios.ts'
 
-export type ProviderBehavior = {
-  /** Sends status webhooks; without them, a message whose response was lost keeps an unknown delivery. */
-  sendsStatuses: boolean
-  /** Sends the first status before it responds to the send request. */
-  sendsStatusBeforeResponse: boolean
-}
+/** Moment at which a provider sends status webhooks, and whether they name our message ID. */
+export type ProviderBehavior =
+  /** A moment after the response, with our message ID. */
+  | 'statuses_after_response'
+  /** The first one before the response, with our message ID. */
+  | 'status_before_response'
+  /** All at the moment of the response, without our message ID: only the provider's ID of the response names the message. */
+  | 'statuses_cross_response'
+  | 'no_statuses'
 
 /** Behavior of the provider of each workspace, in rotation. */
-const PROVIDER_BEHAVIORS: ProviderBehavior[] = [
-  { sendsStatuses: true, sendsStatusBeforeResponse: false },
-  { sendsStatuses: true, sendsStatusBeforeResponse: true },
-  { sendsStatuses: false, sendsStatusBeforeResponse: false },
-]
+const PROVIDER_BEHAVIORS: ProviderBehavior[] = ['statuses_after_response', 'status_before_response', 'no_statuses']
 
 /** A workspace with its own provider, the workflows of all scenarios, and the customers that write to it. */
 export type Workspace = {
@@ -29,15 +28,41 @@ export type Workspace = {
   customers: Customer[]
 }
 
+/** Returns true if the provider sends the statuses of every message that it accepts. */
+export function sendsStatuses({ providerBehavior }: Workspace): boolean {
+  return providerBehavior !== 'no_statuses'
+}
+
+/** Returns true if a status settles a message whose response was lost; otherwise its delivery stays unknown. */
+export function settlesDoubts({ providerBehavior }: Workspace): boolean {
+  return providerBehavior === 'statuses_after_response' || providerBehavior === 'status_before_response'
+}
+
+/** Creates workspaces with the usual providers, and one whose provider sends statuses that cross its responses. */
+export function createWorkspaces(url: string, count: number, orderServerUrl: string): Promise<Workspace[]> {
+  const usual = Array.from(
+    { length: count },
+    (_, number) => PROVIDER_BEHAVIORS[number % PROVIDER_BEHAVIORS.length] as ProviderBehavior,
+  )
+  const behaviors: ProviderBehavior[] = [...usual, 'statuses_cross_response']
+  return Promise.all(
+    behaviors.map((providerBehavior, number) => createWorkspace(url, { number, providerBehavior, orderServerUrl })),
+  )
+}
+
+type NewWorkspace = {
+  /** Every workspace has another one. */
+  number: number
+  providerBehavior: ProviderBehavior
+  orderServerUrl: string
+}
+
 export async function createWorkspace(
   url: string,
-  { number, orderServerUrl }: { number: number; orderServerUrl: string },
+  { number, providerBehavior, orderServerUrl }: NewWorkspace,
 ): Promise<Workspace> {
-  const providerBehavior = PROVIDER_BEHAVIORS[number % PROVIDER_BEHAVIORS.length] as ProviderBehavior
   const session = await signUp(url, number)
-  const provider = await startProvider(providerBehavior)
-  const channel = { kind: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
-  const { id: channelId } = await post<{ id: string }>(`${url}/api/channels`, channel, session)
+  const channel = await createChannel(url, session, providerBehavior)
   const publish = async (name: string, definition: object) => {
     const { id } = await post<{ id: string }>(`${url}/api/workflows`, { name, definition }, session)
     await post(`${url}/api/workflows/${id}/publish`, {}, session)
@@ -46,7 +71,20 @@ export async function createWorkspace(
   const context = { orderServerUrl, childWorkflowId: await publish('child', CHILD_DEFINITION) }
   for (const { name, definition } of SCENARIOS)
     await publish(name, typeof definition === 'function' ? definition(context) : definition)
-  return { tenantId: session.tenantId, session, channelId, provider, providerBehavior, customers: [] }
+  return { tenantId: session.tenantId, session, ...channel, providerBehavior, customers: [] }
+}
+
+/** Creates a channel with a provider of its own, whose webhooks go to this process. */
+export async function createChannel(
+  url: string,
+  session: Session,
+  providerBehavior: ProviderBehavior,
+): Promise<{ channelId: string; provider: FakeCloudApi }> {
+  const provider = await startProvider(providerBehavior)
+  const channel = { kind: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
+  const { id: channelId } = await post<{ id: string }>(`${url}/api/channels`, channel, session)
+  provider.webhooks.callbackUrl = toInboundUrl(url, channelId)
+  return { channelId, provider }
 }
 
 export function toInboundUrl(url: string, channelId: string): string {
@@ -75,10 +113,10 @@ export function listAcceptedSends({ provider }: Workspace, { phone }: Customer):
   return provider.log.listFor(`+${phone}`)
 }
 
-async function startProvider({ sendsStatusBeforeResponse }: ProviderBehavior): Promise<FakeCloudApi> {
+async function startProvider(behavior: ProviderBehavior): Promise<FakeCloudApi> {
   const provider = await FakeCloudApi.start()
   provider.latencyMs = 5
-  provider.reportsStatusesFirst = sendsStatusBeforeResponse
-  if (sendsStatusBeforeResponse) provider.statuses = ['sent']
+  provider.reportsStatusesFirst = behavior === 'status_before_response'
+  if (provider.reportsStatusesFirst) provider.statuses = ['sent']
   return provider
 }
