@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { readCommand } from '../src/platform/process/read-command.ts'
+import { formatSlowestFiles, readSlowFile } from '../test/support/slowest-files.ts'
 
 const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>]
 Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure.
@@ -33,6 +34,7 @@ const totals = new Map<string, number>([
   ['passing', 0],
   ['failing', 0],
 ])
+const slowFiles = new Map<string, number>()
 const startedAt = performance.now()
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAll())
@@ -40,6 +42,7 @@ const codes = await Promise.all(Array.from({ length: PROCESSES }, (_, index) => 
 const minutes = Math.round((performance.now() - startedAt) / 60_000)
 process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
 for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
+process.stdout.write(`\n${formatSlowestFiles(slowFiles)}`)
 process.exitCode = codes.find((code) => code !== 0) ?? 0
 
 /** Runs every n-th file, so that each part has some of every folder. */
@@ -55,7 +58,10 @@ async function runPart(index: number): Promise<number> {
   // What the processes print is mixed by suites, not by lines.
   for await (const line of createInterface(child.stdout)) {
     block += `${line}\n`
-    const [, count, result] = /^\s*(\d+) (passing|failing|pending)\b/.exec(stripVTControlCharacters(line)) ?? []
+    const text = stripVTControlCharacters(line)
+    const slowFile = readSlowFile(text)
+    if (slowFile) slowFiles.set(...slowFile)
+    const [, count, result] = /^\s*(\d+) (passing|failing|pending)\b/.exec(text) ?? []
     if (result !== undefined) totals.set(result, (totals.get(result) ?? 0) + Number(count))
     if (line === '') block = flush(block)
   }

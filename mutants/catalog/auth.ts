@@ -1,6 +1,8 @@
 import type { Area } from '../mutant.ts'
 
 const RESET = 'src/features/auth/reset-password.ts'
+const SEND_RESETS = 'src/features/auth/send-password-resets.ts'
+const RESET_EMAILS = 'integration/auth/password-reset-emails.test.ts'
 const FIND = 'src/features/auth/sessions/find-session.ts'
 
 export const AUTH: Area = {
@@ -93,12 +95,33 @@ export const AUTH: Area = {
     {
       name: 'a reset mail links to an unknown site',
       file: 'src/features/auth/request-password-reset.ts',
-      original: 'return appOrigins.has(page.origin) ? page.href : undefined',
+      original: 'return appOrigins.has(page.origin) ? page.href : null',
       mutated: 'return page.href',
     },
     {
+      name: 'reset tokens that nobody received count',
+      file: SEND_RESETS,
+      original: "await system.db('password_resets').where('token_hash', tokenHash).delete()",
+      mutated: '',
+      tests: [RESET_EMAILS],
+    },
+    {
+      name: 'a reset that could not be emailed is forgotten',
+      file: SEND_RESETS,
+      original: 'if (attempts < ATTEMPTS_MAX) return\n',
+      mutated: '',
+      tests: [RESET_EMAILS],
+    },
+    {
+      name: 'a reset that was requested during the email is forgotten',
+      file: SEND_RESETS,
+      original: ' and due_at = ${dueAt}',
+      mutated: '',
+      tests: [RESET_EMAILS],
+    },
+    {
       name: 'a member who was removed keeps their subscriptions',
-      file: 'src/features/auth/check-access.ts',
+      file: 'src/features/auth/create-auth.ts',
       original: 'return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()',
       mutated: 'return undefined',
       tests: ['integration/live/live-rights.test.ts'],

@@ -2,7 +2,7 @@ import type { Area } from '../mutant.ts'
 
 const CANDIDATES = 'src/features/broadcasts/audience/candidates.ts'
 const DECIDE = 'src/features/broadcasts/audience/decide-recipients.ts'
-const PAUSE = 'src/features/broadcasts/sending/find-pause-reason.ts'
+const PAUSE = 'src/features/broadcasts/sending/send-batch.ts'
 const PICK = 'src/features/broadcasts/sending/pick-recipients.ts'
 const QUEUE = 'src/features/broadcasts/sending/queue-batch.ts'
 
@@ -103,8 +103,8 @@ export const BROADCASTS: Area = {
     {
       name: 'a recipient without a time zone is sent its message in quiet hours',
       file: PICK,
-      original: 'const quietUntil = findQuietUntil(broadcast, row.timezone, now)',
-      mutated: 'const quietUntil = row.timezone === null ? undefined : findQuietUntil(broadcast, row.timezone, now)',
+      original: 'const quietUntil = quietEnds.get(row.timezone)',
+      mutated: 'const quietUntil = row.timezone === null ? undefined : quietEnds.get(row.timezone)',
       equivalent:
         'A recipient is stored with the zone of its contact, of the country or of the workspace, which has one',
     },

@@ -77,13 +77,13 @@ export const ENGINE: Area = {
     },
     {
       name: 're-entry ignore starts another run',
-      file: 'src/engine/mailbox/reentry.ts',
+      file: 'src/engine/mailbox/active-runs.ts',
       original: `return 'reject'`,
       mutated: `return 'start'`,
     },
     {
       name: 'the newest of the queued runs starts first',
-      file: 'src/engine/mailbox/reentry.ts',
+      file: 'src/engine/mailbox/active-runs.ts',
       original: 'runs.findLast(',
       mutated: 'runs.find(',
     },

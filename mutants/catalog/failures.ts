@@ -1,6 +1,7 @@
 import type { Area } from '../mutant.ts'
 
 const FAILURE = 'src/engine/mailbox/handle-failure.ts'
+const SPLIT = 'src/platform/database/split-on-failure.ts'
 const CLAIM = 'src/features/outbound/commit-claim.ts'
 
 /** What is done when a statement, a commit or a part of a batch fails. */
@@ -16,11 +17,60 @@ export const FAILURES: Area = {
       tests: ['integration/engine/batches.test.ts'],
     },
     {
-      name: 'only the first mailbox of a batch that failed is tried alone',
+      name: 'only the first mailbox that failed alone is advanced item by item',
       file: 'src/engine/mailbox/advance.ts',
-      original: 'for (const one of mailboxes) await',
-      mutated: 'for (const one of mailboxes.slice(0, 1)) await',
+      original: 'for (const mailbox of failed) await',
+      mutated: 'for (const mailbox of failed.slice(0, 1)) await',
       tests: ['integration/engine/batches.test.ts'],
+    },
+    {
+      name: 'the first item of a key whose lock is not available is acknowledged and not stored',
+      file: SPLIT,
+      original: 'for (const item of failed) failures',
+      mutated: 'for (const item of failed.slice(1)) failures',
+      tests: ['integration/channels/inbound-batches.test.ts'],
+    },
+    {
+      name: 'parts of a batch that failed wait for locks like the whole',
+      file: SPLIT,
+      original: 'isFirst ? {} : { lockTimeoutMs: LOCK_TIMEOUT_MS }',
+      mutated: '{}',
+      tests: ['unit/platform/split-on-failure.test.ts'],
+    },
+    {
+      name: 'the items of a key are attempted from the last one to the first',
+      file: SPLIT,
+      original: 'part.map((item) => [item])',
+      mutated: 'part.map((item) => [item]).reverse()',
+      tests: ['unit/platform/split-on-failure.test.ts'],
+    },
+    {
+      name: 'an outage does not end the attempts at the rest of a batch',
+      file: SPLIT,
+      original: 'const isOver = isGeneralOutage(error)',
+      mutated: 'const isOver = false',
+      tests: ['integration/channels/inbound-batches.test.ts'],
+    },
+    {
+      name: 'a lock that one outcome needs keeps those of other sends from being stored',
+      file: 'src/features/outbound/deliver-messages.ts',
+      original: 'toKey: ({ message }) => message.messageId,',
+      mutated: "toKey: () => '',",
+      tests: ['integration/channels/delivery-in-progress.test.ts'],
+    },
+    {
+      name: 'a transient failure of the last attempt gives a webhook up',
+      file: 'src/features/inbound/retry-webhooks.ts',
+      original: 'if (isTransient(error))',
+      mutated: 'if (false)',
+      tests: ['integration/channels/kept-webhooks.test.ts'],
+    },
+    {
+      name: 'a webhook that is to be retried has no body because a part of it was stored without',
+      file: 'src/features/provider-webhooks/keep-webhooks.ts',
+      original: ', body = greatest(excluded.body, channel_webhooks.body)',
+      mutated: '',
+      tests: ['integration/channels/webhook-quotas.test.ts'],
     },
     {
       name: 'an outage at the last attempt makes a dead letter',

@@ -98,13 +98,6 @@ export const INBOUND: Area = {
       mutated: 'isNew || wasClosed',
     },
     {
-      name: 'the first message of a sender whose conversation is locked is acknowledged and not stored',
-      file: 'src/features/inbound/store-unlocked.ts',
-      original: 'for (const item of group) locked.add(item)',
-      mutated: 'for (const item of group.slice(1)) locked.add(item)',
-      tests: ['integration/channels/inbound-batches.test.ts'],
-    },
-    {
       name: 'a consent keyword that replies to a broadcast starts workflows',
       file: 'src/features/inbound/receive-messages.ts',
       original: 'const offered = replies.filter(({ messageId }) => !keywords.has(messageId))',

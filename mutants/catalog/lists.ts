@@ -3,6 +3,8 @@ import type { Area } from '../mutant.ts'
 const CONTACTS = 'src/features/contacts/queries.ts'
 const CONVERSATIONS = 'src/features/conversations/queries.ts'
 const PAGES = 'src/features/paging/read-page.ts'
+const READ_COUNT = 'src/features/counts/read-count.ts'
+const ROLL_UP = 'src/features/counts/roll-up-counts.ts'
 
 const PAGE_TESTS = ['integration/lists/pages.test.ts']
 const FAR_PAGE_TESTS = ['integration/lists/far-pages.test.ts']
@@ -108,13 +110,6 @@ export const LISTS: Area = {
       mutated: 'tags.name = ${tag}',
     },
     {
-      name: 'a page of runs is found from the end by a number that may be wrong',
-      file: 'src/features/runs/list-runs.ts',
-      original: 'total: runTotalSql(scope.tenantId, filters),',
-      mutated: 'total: runTotalSql(scope.tenantId, filters), kept: runTotalSql(scope.tenantId, filters),',
-      tests: FAR_PAGE_TESTS,
-    },
-    {
       name: 'a page is found from the end by the number of an earlier snapshot',
       file: PAGES,
       original: 'if (page.total !== total) return undefined',
@@ -172,10 +167,38 @@ export const LISTS: Area = {
     },
     {
       name: 'a roll-up works beside a recount',
-      file: 'src/features/counts/roll-up-counts.ts',
+      file: ROLL_UP,
       original: '  await lockCounts(tx)\n',
       mutated: '  void lockCounts\n',
       tests: ['integration/lists/kept-counts.test.ts'],
+    },
+    {
+      name: 'numbers of what was deleted stay',
+      file: ROLL_UP,
+      original: 'if (row?.hasZero)',
+      mutated: 'if (row?.hasZero && row.taken < 0)',
+      tests: ['integration/lists/kept-counts.test.ts'],
+    },
+    {
+      name: 'the last changes of a deleted workspace stay',
+      file: ROLL_UP,
+      original: 'where exists (select from workspaces where id = ${tenantId})',
+      mutated: 'where true',
+      tests: ['integration/lists/foreign-rows.test.ts'],
+    },
+    {
+      name: 'numbers are used although nothing keeps them',
+      file: READ_COUNT,
+      original: ' and mark.counted_at is not null',
+      mutated: '',
+      equivalent: 'Only rows of a workspace that keeps its numbers have its ID and no key',
+    },
+    {
+      name: 'a recount forgets what it does not count',
+      file: 'src/features/counts/recount.ts',
+      original: '`delete from kept_counts where tenant_id = ${tenantId}`',
+      mutated: '`delete from kept_counts where tenant_id = ${tenantId} and count = 0`',
+      tests: ['integration/lists/foreign-rows.test.ts'],
     },
   ],
 }

@@ -71,8 +71,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a channel that is stopped is tried again at once',
       file: SETTLE,
-      original: 'if (pause) await rescheduleOutbox(',
-      mutated: 'if (pause && !pause.isStopped) await rescheduleOutbox(',
+      original: 'if (pause) await pauseChannel(',
+      mutated: 'if (pause && !pause.isStopped) await pauseChannel(',
     },
     {
       name: 'a channel that is stopped is not degraded',
@@ -224,10 +224,23 @@ export const OUTBOUND: Area = {
       mutated: 'isRetryable: () => false,',
     },
     {
+      name: 'a later, shorter wait ends the pause of a channel',
+      file: 'src/features/channels/load-channel.ts',
+      original: 'and (paused_until is null or paused_until < ${until})',
+      mutated: '',
+    },
+    {
+      name: 'jobs are enqueued for a channel that is paused',
+      file: RECONCILE,
+      original: ' and ${maySendSql(now)}',
+      mutated: '',
+      tests: ['integration/channels/send-after-commit.test.ts'],
+    },
+    {
       name: 'the other messages of a rate-limited channel are sent at once',
       file: SETTLE,
-      original: 'if (pause) await rescheduleOutbox(',
-      mutated: 'if (pause?.isStopped) await rescheduleOutbox(',
+      original: 'if (pause) await pauseChannel(',
+      mutated: 'if (pause?.isStopped) await pauseChannel(',
     },
     {
       name: 'a message goes to the newest phone number of a contact on its channel',
@@ -245,7 +258,7 @@ export const OUTBOUND: Area = {
     {
       name: 'a message that has just been queued counts as overdue',
       file: RECONCILE,
-      original: ' and created_at <= ${dueBefore}',
+      original: ' and o.created_at <= ${dueBefore}',
       mutated: '',
       tests: ['integration/engine/overdue-work.test.ts'],
     },

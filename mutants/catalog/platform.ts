@@ -1,13 +1,13 @@
 import type { Area } from '../mutant.ts'
 
-const TRANSACTION = 'src/platform/database/pools/transaction.ts'
+const TRANSACTION = 'src/platform/database/transaction.ts'
 const SHARED = 'src/platform/database/pools/shared-transactions.ts'
-const LOCAL = 'src/platform/jobs/local-jobs.ts'
+const EXECUTOR = 'src/platform/jobs/job-executor.ts'
 
 /** Transactions, jobs and the clock. */
 export const PLATFORM: Area = {
   name: 'platform',
-  tests: ['unit/platform/local-jobs.test.ts'],
+  tests: ['unit/platform/job-executor.test.ts', 'unit/platform/job-works.test.ts'],
   mutants: [
     {
       name: 'an inner transaction ends on a connection that others use by now',
@@ -62,49 +62,69 @@ export const PLATFORM: Area = {
     },
     {
       name: 'a place is kept for a key that has a place',
-      file: LOCAL,
+      file: EXECUTOR,
       original: ' || this.#released.has(key)\n',
       mutated: '\n',
     },
     {
       name: 'a place is kept for a key whose job waits',
-      file: LOCAL,
+      file: EXECUTOR,
       original: 'const hasJob = isWaiting || ',
       mutated: 'const hasJob = ',
     },
     {
       name: 'a place is kept for a key whose job is at work',
-      file: LOCAL,
+      file: EXECUTOR,
       original: '|| this.#working.has(key) ||',
       mutated: '||',
     },
     {
       name: 'nothing starts when a place is left',
-      file: LOCAL,
-      original: `this.#forgetReleased(job.key)
-    this.#countPlace(job, -1)
+      file: EXECUTOR,
+      original: `this.#forgetReleased(key)
+    free()
     this.#startNext()`,
-      mutated: `this.#forgetReleased(job.key)
-    this.#countPlace(job, -1)`,
+      mutated: `this.#forgetReleased(key)
+    free()`,
     },
     {
       name: 'a place that was left still counts for its workspace',
-      file: LOCAL,
-      original: `this.#forgetReleased(job.key)
-    this.#countPlace(job, -1)`,
-      mutated: 'this.#forgetReleased(job.key)',
+      file: EXECUTOR,
+      original: `this.#forgetReleased(key)
+    free()`,
+      mutated: 'this.#forgetReleased(key)',
+    },
+    {
+      name: 'places of a claim that has failed stay taken',
+      file: EXECUTOR,
+      original: 'for (const free of places) free()\n',
+      mutated: '\n',
+    },
+    {
+      name: 'nothing starts when a work of a job ends',
+      file: EXECUTOR,
+      original: `free?.()
+    this.#startNext()`,
+      mutated: 'free?.()',
+    },
+    {
+      name: 'calls that a workspace has no places for wait for a periodic task',
+      file: 'src/features/external-calls/execute-calls.ts',
+      original: 'if (hasMore) scope.enqueue(executeJob(tenantId))',
+      mutated: '',
+      tests: ['integration/engine/outside-calls.test.ts'],
     },
     {
       name: 'a workspace takes half of the free places',
-      file: LOCAL,
+      file: EXECUTOR,
       original: 'const SHARE = 1 / 4',
       mutated: 'const SHARE = 1 / 2',
     },
     {
       name: 'reserved places take those of jobs at work',
-      file: LOCAL,
-      original: '!this.#hasPlace(toWorkspace(job), this.#options.limits.working - this.#working.size)',
-      mutated: '!this.#hasPlace(toWorkspace(job))',
+      file: EXECUTOR,
+      original: 'this.#places.countRoom(tenantId, kept)',
+      mutated: 'this.#places.countRoom(tenantId)',
     },
     {
       name: 'jobs that wait at the stop are not left to other processes',
@@ -122,14 +142,14 @@ export const PLATFORM: Area = {
     },
     {
       name: 'events of an inner transaction are lost',
-      file: 'src/scope.ts',
+      file: 'src/scope/scope.ts',
       original: 'this.#ending.events.push(...events)\n      this.#ending.outdatedKeys',
       mutated: 'this.#ending.outdatedKeys',
       tests: ['integration/platform/transactions.test.ts'],
     },
     {
       name: 'jobs of a commit whose response is lost wait for the search for lost jobs',
-      file: 'src/platform/database/pools/transaction.ts',
+      file: 'src/platform/database/transaction.ts',
       original: 'if (!isInner && isOutage(error)) effects()',
       mutated: '',
       tests: ['integration/engine/lost-commit.test.ts'],

@@ -5,7 +5,7 @@ const POSTPONE = 'src/features/media/postpone-media.ts'
 const DISK = 'src/platform/files/disk-space.ts'
 const RECEIVE = 'src/platform/files/receive-file.ts'
 const LIMITS = 'src/platform/rate-limit/rate-limits.ts'
-const WEBHOOK = 'src/features/inbound/process-webhook.ts'
+const WEBHOOK = 'src/features/inbound/handle-webhook.ts'
 const SECRETS = 'src/platform/security/literal-secret.ts'
 
 export const QUOTAS: Area = {
@@ -85,7 +85,7 @@ export const QUOTAS: Area = {
     },
     {
       name: 'a channel takes any number of bytes',
-      file: 'src/features/inbound/handle-webhook.ts',
+      file: WEBHOOK,
       original: '  await chargeChannel(limits, channel.id, call.body.length)\n',
       mutated: '',
       tests: ['integration/channels/webhook-quotas.test.ts'],

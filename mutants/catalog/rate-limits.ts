@@ -87,13 +87,13 @@ export const RATE_LIMITS: Area = {
     },
     {
       name: 'a batch is charged as one call',
-      file: 'src/http/load/rate-limits.ts',
+      file: 'src/http/rate-limits.ts',
       original: 'group.points += 1',
       mutated: 'group.points = 1',
     },
     {
       name: 'unknown paths under /api/auth are charged to the general tier only',
-      file: 'src/http/load/rate-limits.ts',
+      file: 'src/http/rate-limits.ts',
       original: `?? 'auth')]`,
       mutated: '?? undefined)]',
     },

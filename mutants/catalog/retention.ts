@@ -58,6 +58,20 @@ export const RETENTION: Area = {
       tests: ['integration/api/large-deletions.test.ts'],
     },
     {
+      name: 'messages of a long history are stored again when they are repeated after their deletion',
+      file: 'src/features/automation/delete-history.ts',
+      original: 'listFinishedMessages(scope, contactId), deleteReceived',
+      mutated: 'listFinishedMessages(scope, contactId), deleteMessages',
+      tests: ['integration/channels/deleted-messages.test.ts'],
+    },
+    {
+      name: 'a deleted message is stored again when it is repeated with a new one',
+      file: 'src/features/inbound/insert-inbound.ts',
+      original: 'where not ${isDeletedSql',
+      mutated: 'where true or ${isDeletedSql',
+      tests: ['integration/channels/deleted-messages.test.ts'],
+    },
+    {
       name: 'the steps of the first portion are deleted for each further one',
       file: 'src/features/automation/delete-history.ts',
       original: 'last = ids.at(-1) ?? null',

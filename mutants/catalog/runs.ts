@@ -1,6 +1,7 @@
 import type { Area } from '../mutant.ts'
 
-const COUNTS = 'src/features/runs/run-total.ts'
+const COUNTS = 'src/features/runs/list-runs.ts'
+const READ_COUNT = 'src/features/counts/read-count.ts'
 const PAGES = 'src/features/paging/read-page.ts'
 const WALK = 'src/features/paging/walk.ts'
 const FILTERS = 'src/features/runs/run-filters.ts'
@@ -16,33 +17,33 @@ export const RUNS: Area = {
   mutants: [
     {
       name: 'stored totals count the runs of all tenants',
-      file: COUNTS,
-      original: 'sqlFragment`tenant_id = ${tenantId}`',
-      mutated: 'sqlFragment`(tenant_id = ${tenantId} or true)`',
+      file: READ_COUNT,
+      original: 'from kept_counts where tenant_id = ${tenantId} and',
+      mutated: 'from kept_counts where (tenant_id = ${tenantId} or true) and',
     },
     {
       name: 'a stored total ignores the workflow',
       file: COUNTS,
-      original: 'sqlFragment`workflow_id = ${workflowId}`',
+      original: 'sqlFragment`owner_id = ${workflowId}`',
       mutated: 'sqlFragment`${workflowId}::uuid is not null`',
     },
     {
       name: 'a stored total ignores the version',
       file: COUNTS,
-      original: 'sqlFragment`version = ${version}`',
+      original: "sqlFragment`split_part(key, ':', 1) = ${String(version)}`",
       mutated: 'sqlFragment`${version}::int is not null`',
     },
     {
       name: 'a stored total ignores the status',
       file: COUNTS,
-      original: 'sqlFragment`status = any(${status})`',
+      original: "sqlFragment`split_part(key, ':', 2) = any(${status})`",
       mutated: 'sqlFragment`${status}::text[] is not null`',
     },
     {
       name: 'a stored total ignores the deltas that are not rolled up',
-      file: COUNTS,
-      original: 'from run_count_deltas where ${isCounted}',
-      mutated: 'from run_count_deltas where false and ${isCounted}',
+      file: READ_COUNT,
+      original: 'from kept_count_deltas where tenant_id = ${tenantId} and',
+      mutated: 'from kept_count_deltas where tenant_id = ${tenantId} and false and',
     },
     {
       name: 'a list of runs ignores the status',
@@ -123,9 +124,9 @@ export const RUNS: Area = {
       equivalent: 'A claimed message is `sending`, and only a `queued` one is canceled',
     },
     {
-      name: 'the roll-up drops the deltas of other workflows',
-      file: 'src/features/runs/roll-up-run-counts.ts',
-      original: 'set count = run_counts.count + excluded.count',
+      name: 'the roll-up forgets the earlier numbers',
+      file: 'src/features/counts/roll-up-counts.ts',
+      original: 'set count = kept_counts.count + excluded.count',
       mutated: 'set count = excluded.count',
     },
     {

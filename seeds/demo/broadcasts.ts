@@ -6,7 +6,8 @@ import { applyStatuses } from '../../src/features/outbound/statuses/apply-status
 import { createTemplate } from '../../src/features/templates/create-template.ts'
 import { BroadcastRecipient } from '../../src/models/messaging/broadcast-recipient.ts'
 import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
-import type { Actor, Scope } from '../../src/scope.ts'
+import type { Scope } from '../../src/scope/scope.ts'
+import type { Actor } from '../../src/scope/dependencies.ts'
 import type { History } from './history.ts'
 import { DEMO, demoId } from './ids.ts'
 
@@ -40,7 +41,9 @@ export async function seedCompletedBroadcast(history: History, owner: Actor): Pr
     })
     await sendBroadcast(scope, { broadcastId })
   })
-  await history.act(5 * DAY - MINUTE, owner, (scope) => scope.enqueue(broadcastJob(DEMO.workspaceId, DEMO.sandboxId)))
+  await history.act(5 * DAY - MINUTE, owner, async (scope) =>
+    scope.enqueue(broadcastJob(DEMO.workspaceId, DEMO.sandboxId)),
+  )
   await history.act(5 * DAY - HOUR, owner, (scope) => readFirst(scope, broadcastId, 2))
 }
 

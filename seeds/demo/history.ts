@@ -6,11 +6,13 @@ import { SharedObjects } from '../../src/platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from '../../src/platform/concurrency/batcher.ts'
 import { FileMissingError } from '../../src/platform/files/file-store.ts'
 import { singleDatabase } from '../../src/platform/database/pools/connection-pool.ts'
-import type { Job, JobQueue, Tasks, TransactionJobs } from '../../src/platform/jobs/job-queue.ts'
+import type { Job, JobQueue, Tasks } from '../../src/platform/jobs/job-queue.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { Secrets } from '../../src/platform/security/secrets.ts'
 import { addMs, type Clock, SECOND } from '../../src/platform/time.ts'
-import { type Actor, type Scope, SystemScope } from '../../src/scope.ts'
+import type { Scope } from '../../src/scope/scope.ts'
+import { SystemScope } from '../../src/scope/system-scope.ts'
+import type { Actor } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
 /** The time between an action and the jobs it enqueued. */
@@ -82,22 +84,21 @@ class PastClock implements Clock {
 class InlineJobQueue implements JobQueue {
   readonly #jobs = new Map<string, Job>()
 
-  enqueue(_db: Knex, jobs: Job[]): Promise<void> {
-    for (const job of jobs) this.#jobs.set(job.key, job)
-    return Promise.resolve()
+  enqueue(jobs: readonly Job[]): void {
+    for (const job of jobs) this.#jobs.set(toName(job), job)
   }
 
   /** Runs jobs, and those which they enqueue, until none is left. */
   async run(tasks: Tasks): Promise<void> {
     for (let [job] = this.#jobs.values(); job; [job] = this.#jobs.values()) {
-      this.#jobs.delete(job.key)
+      this.#jobs.delete(toName(job))
       const task = tasks[job.task]
       if (!task) throw new Error(`No task is named ${job.task}. Add it to src/jobs.ts.`)
-      await task(job.payload)
+      await task(job)
     }
   }
+}
 
-  forTransaction(): TransactionJobs {
-    return { queue: this, commit: () => undefined }
-  }
+function toName({ task, key }: Job): string {
+  return `${task}:${key}`
 }

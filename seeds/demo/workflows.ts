@@ -1,7 +1,7 @@
 import { publishWorkflow } from '../../src/features/publishing/publish-workflow.ts'
 import { createWorkflow } from '../../src/features/workflows/create-workflow.ts'
 import { DAY } from '../../src/platform/time.ts'
-import type { Actor } from '../../src/scope.ts'
+import type { Actor } from '../../src/scope/dependencies.ts'
 import type { History } from './history.ts'
 import { demoId } from './ids.ts'
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { Passwords } from '../../src/platform/security/passwords.ts'
 import { addMs, DAY } from '../../src/platform/time.ts'
-import type { Actor } from '../../src/scope.ts'
+import type { Actor } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
 const OWNER_NAME = 'Dana Demo'

@@ -7,13 +7,14 @@ import type { Logger } from '../../src/platform/log.ts'
 import { migrateDatabase } from '../../src/prepare-database.ts'
 import type { AppRouter } from '../../src/router.ts'
 import type { Clock } from '../../src/platform/time.ts'
-import type { SystemScope } from '../../src/scope.ts'
+import type { SystemScope } from '../../src/scope/system-scope.ts'
 import { TestClock } from './clock.ts'
 import { parseOutputs } from './parse-outputs.ts'
 import { createCheckedLogger } from './log-canaries.ts'
 import { cloneDatabase } from './postgres.ts'
 import './statements.ts'
 import { createTempDir } from './temp-dir.ts'
+import { waitUntil } from './wait-until.ts'
 import { drainWork } from './work.ts'
 
 export type TestSession = { cookie: string; tenantId: string; userId: string; email: string; password: string }
@@ -151,6 +152,17 @@ export class TestApp {
   /** Runs background work until nothing is due at the current time of the clock. */
   work(): Promise<void> {
     return drainWork(this.system, () => this.#app.isIdle())
+  }
+
+  /** Lists the tasks and keys of the jobs that wait in the queue, in order, once all that were enqueued are there. */
+  async listWaitingJobs(): Promise<string[]> {
+    await waitUntil(() => this.#app.isIdle())
+    return this.system.db('graphile_worker.jobs').orderBy('key').pluck<string[]>('key')
+  }
+
+  async removeWaitingJobs(): Promise<void> {
+    await waitUntil(() => this.#app.isIdle())
+    await this.system.db('graphile_worker._private_jobs').delete()
   }
 
   async stop(drainMs = 1000): Promise<void> {

@@ -72,7 +72,7 @@ export const BANNED_COMPOUNDS: Record<string, string> = {
   'shut out': 'revoked',
   'under way': 'in flight',
   'shared work': 'Batcher',
-  'fair work': 'FairScheduler',
+  'fair work': 'JobExecutor',
   'call outside': 'fetchPublic',
   'outside refused': 'OutboundError',
   'store inbound': 'insertInbound',

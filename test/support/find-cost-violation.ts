@@ -15,31 +15,55 @@ const LARGE_BYTES = 50_000
 type Measured = { size: number; bytes: number; status: number } & Cost
 
 /**
- * Doubles the input of a dimension up to its limit and describes the first size that costs too much. Stops there, as a
- * larger one may take hours. A size that seems too expensive is measured again, and the cheapest measurement counts,
- * because noise only adds. `isStored` tells that large inputs were stored.
+ * Describes the first size of an input that costs too much, from an eighth of its limit up to the limit. `isStored` tells
+ * that large inputs were stored.
  */
 export async function findCostViolation(
-  { name, max, prepare }: Dimension,
+  dimension: Dimension,
   report: (line: string) => void = () => undefined,
 ): Promise<{ violation?: string; isStored: boolean }> {
-  let isStored = false
+  const all: Measured[] = []
+  const take = async (size: number) => {
+    const measured = await measure(dimension.prepare, size)
+    all.push(measured)
+    report(`${dimension.name}: ${format(measured)}`)
+    return measured
+  }
+  const smallest = await take(toSize(dimension, DOUBLINGS))
+  const largest = describe(smallest) === undefined ? await take(toSize(dimension, 0)) : undefined
+  // Work that grew too much between two sizes would make a byte more expensive at the limit, unless that is rejected.
+  const isFine = largest?.status === smallest.status && describe(largest, smallest, 1) === undefined
+  const violation = isFine ? undefined : await findAmongDoublings(dimension, take)
+  const isStored = all.some(({ status, bytes }) => status < 300 && bytes > LARGE_BYTES)
+  return violation ? { violation: `${dimension.name}: ${violation}`, isStored } : { isStored }
+}
+
+/**
+ * Stops at the first violation, as a larger input may take hours. A size that seems too expensive is measured again, and
+ * the cheapest measurement counts, because noise only adds.
+ */
+async function findAmongDoublings(
+  dimension: Dimension,
+  take: (size: number) => Promise<Measured>,
+): Promise<string | undefined> {
   let last: Measured | undefined
   for (let doubling = DOUBLINGS; doubling >= 0; doubling -= 1) {
-    const size = Math.max(1, Math.floor(max / 2 ** doubling))
+    const size = toSize(dimension, doubling)
     if (size === last?.size) continue
-    let measured = await measure(prepare, size)
+    let measured = await take(size)
     for (let repetition = 1; repetition < REPETITIONS && describe(measured, last); repetition += 1) {
-      measured = cheaper(measured, await measure(prepare, size))
-      if (last) last = cheaper(last, await measure(prepare, last.size))
+      measured = cheaper(measured, await take(size))
+      if (last) last = cheaper(last, await take(last.size))
     }
-    report(`${name}: ${format(measured)}`)
     const violation = describe(measured, last)
-    isStored ||= measured.status < 300 && measured.bytes > LARGE_BYTES
-    if (violation) return { violation: `${name}: ${violation}`, isStored }
+    if (violation) return violation
     last = measured
   }
-  return { isStored }
+  return undefined
+}
+
+function toSize({ max }: Dimension, doubling: number): number {
+  return Math.max(1, Math.floor(max / 2 ** doubling))
 }
 
 async function measure(prepare: Dimension['prepare'], size: number): Promise<Measured> {
@@ -52,12 +76,12 @@ function cheaper(one: Measured, other: Measured): Measured {
   return { ...one, cpuMs: Math.min(one.cpuMs, other.cpuMs), holdMs: Math.min(one.holdMs, other.holdMs) }
 }
 
-function describe(measured: Measured, last: Measured | undefined): string | undefined {
+function describe(measured: Measured, last?: Measured, growthMax = GROWTH_MAX): string | undefined {
   const holdMsMax = measured.status < 300 ? HOLD_MS_MAX.accepted : HOLD_MS_MAX.rejected
   if (measured.holdMs > holdMsMax) return `${format(measured)}: more than ${holdMsMax} ms without a turn`
   if (!last || measured.cpuMs < COMPARED_MS_MIN) return undefined
   const growth = measured.cpuMs / measured.bytes / (last.cpuMs / last.bytes)
-  if (growth <= GROWTH_MAX) return undefined
+  if (growth <= growthMax) return undefined
   return `${format(last)}, then ${format(measured)}: a byte costs ${growth.toFixed(1)} times as much`
 }
 

@@ -66,6 +66,7 @@ const MANY_PARTS: Parts = [
     PROVIDER_BYTES_MAX,
     (size) => ({ messages: [{ ...textOf(0), text: { body: 'a'.repeat(size) } }] }),
   ],
+  ['messages with long lists as answers to a Flow', 40, (size) => ({ messages: range(size, toFlowAnswer) })],
   [
     'escapes in a text',
     PROVIDER_BYTES_MAX / 6,
@@ -126,6 +127,12 @@ function textOf(index: number) {
 
 function textOfOne(index: number) {
   return { ...textOf(index), from: `49171${String(1_000_000 + index)}`, from_user_id: 'DE.1' }
+}
+
+/** Answers that are read as values: those within the text of one JSON value. */
+function toFlowAnswer(index: number) {
+  const nfm_reply = { name: 'flow', body: 'Sent', response_json: `{"a":[${'1,'.repeat(32_000)}1]}` }
+  return { ...textOf(index), type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply } }
 }
 
 function contactOf(index: number) {

@@ -9,7 +9,7 @@ const APPLICATION = /^parley (?:requests|webhooks|engine|background)$/
 const MULTI_TASK = /multi-task query/
 const SENT_TO_NODE = /^Subplan \S+ will be sent to (?<node>\S+)/
 /** Statements whose parts share rows, which Citus sends to all nodes: they work only while every node does. */
-const SHARED_ROWS = /broadcast_count_deltas|\/\* (?:rollUpCounts|writeConsents) /
+const SHARED_ROWS = /\/\* (?:rollUpCounts|writeConsents) /
 const STATEMENT = /^(?:\/\*.*?\*\/)?\s*(?:select|with|insert|update|delete|values)\b/i
 
 /** Statements of the application that lack the tenant, or that a distributed database sends to several nodes. */

@@ -1,3 +1,4 @@
+import { maySendSql } from '../../src/features/channels/load-channel.ts'
 import { releaseScheduledMessages } from '../../src/features/messages/release-scheduled-messages.ts'
 import { reconcileOutbox } from '../../src/features/outbound/reconcile-outbox.ts'
 import { enqueueDueCalls } from '../../src/features/external-calls/enqueue-due-calls.ts'
@@ -5,7 +6,7 @@ import { enqueueDueMailboxes } from '../../src/features/automation/enqueue-due-m
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
-import type { SystemScope } from '../../src/scope.ts'
+import type { SystemScope } from '../../src/scope/system-scope.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Runs the periodic tasks of the dispatcher, then waits until the workers have no jobs left. */
@@ -38,7 +39,8 @@ async function isIdle(system: SystemScope): Promise<boolean> {
     system.acrossTenants('findDueCall')`select 1 from external_calls where due_at <= ${now} limit 1`,
     system.acrossTenants('findDueBroadcast')`select 1 from broadcasts where work_at <= ${now} limit 1`,
     system.acrossTenants('findDueMessage')`
-      select 1 from outbox o where o.not_before <= ${now} and o.leased_at is null and not exists (
+      select 1 from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
+      where o.not_before <= ${now} and o.leased_at is null and ${maySendSql(now)} and not exists (
         select 1 from outbox earlier where earlier.tenant_id = o.tenant_id
           and earlier.conversation_id = o.conversation_id and earlier.message_id < o.message_id
           and earlier.not_before > ${now}) limit 1`,

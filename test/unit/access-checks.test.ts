@@ -3,7 +3,7 @@ import { Notifications } from '../../src/platform/notifications/notifications.ts
 import { ForbiddenError } from '../../src/platform/errors.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { AccessChecks } from '../../src/trpc/access-checks.ts'
-import type { Caller } from '../../src/trpc/context.ts'
+import type { Caller } from '../../src/trpc/caller.ts'
 import { TestClock } from '../support/clock.ts'
 
 const STREAMS = 50

@@ -53,6 +53,25 @@ describe('loadConfig', () => {
     expect(changed.diskFreeBytesMin).to.equal(0)
   })
 
+  for (const [name, value] of [
+    ['REDIS_URL', 'redis://'],
+    ['REDIS_URL', 'redis://redis:99999'],
+    ['SMTP_URL', 'smtp://'],
+  ] as const)
+    it(`names ${name} if it is ${value}`, () => {
+      expect(() => loadConfig({ [name]: value })).to.throw(ConfigError, `${name}: must be a URL such as`)
+    })
+
+  for (const [name, message] of [
+    ['ROLES', 'must be http, worker or both, separated by a comma'],
+    ['TRUSTED_PROXIES', 'must be CIDRs such as 10.0.0.0/8'],
+    ['APP_ORIGINS', 'must be origins such as https://app.example.com'],
+    ['PUBLIC_HOSTS', 'must be host names such as parley.example.com, without ports'],
+  ] as const)
+    it(`names ${name} if it is a list without items`, () => {
+      expect(() => loadConfig({ [name]: ' , ' })).to.throw(ConfigError, `${name}: ${message}`)
+    })
+
   it('requires SECRET_KEY with DATABASE_URL, because all processes must share it', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/parley' }
     expect(() => loadConfig(environment)).to.throw(ConfigError, 'SECRET_KEY')

@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { buildOpenApi } from '../../src/http/openapi/build-openapi.ts'
 import { appRouter } from '../../src/router.ts'
 import { type Document, listDocuments, listTableRows, readDocument, ROOT, sectionOf } from '../support/documents.ts'
-import { readTextFiles } from '../support/source-files.ts'
 
 const WORDS_MAX = 900
 const documents = listDocuments()
@@ -72,31 +71,6 @@ describe('documentation', () => {
     const rows = listTableRows(sectionOf(readDocument('CONTRIBUTING.md'), 'Measure performance'))
     expect(benches.length).to.be.greaterThan(5)
     expect(rows.map(([name]) => name)).to.have.members(benches)
-  })
-
-  it('describes every feature and every folder of the engine in docs/architecture.md', () => {
-    const architecture = readDocument('docs/architecture.md')
-    for (const [heading, folder] of [
-      ['Features', 'src/features'],
-      ['Engine', 'src/engine'],
-    ] as const) {
-      const names = listTableRows(sectionOf(architecture, heading)).flatMap(([cell = '']) => cell.split(', '))
-      expect(names, heading).to.have.members(readdirSync(join(ROOT, folder)).map((name) => `\`${name}\``))
-    }
-  })
-
-  it('lists every cache of src in docs/architecture.md, each with a bound', () => {
-    const listed = listTableRows(sectionOf(readDocument('docs/architecture.md'), 'Caches')).flatMap(([, home = '']) =>
-      [...home.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path),
-    )
-    const caches = readTextFiles(['src'], '.ts').filter(({ text }) =>
-      /new (?:LRUCache|ExpiringCache)\b|^const \w+ = new (?:Map|Set)<[^(]*>\(\)/m.test(text),
-    )
-    const unbounded = caches.filter(({ text }) => /new LRUCache(?:<[^(]*>)?\((?!\{\s*max(?:Size)?\b)/.test(text))
-    expect(caches.length).to.be.greaterThan(10)
-    expect(unbounded.map(({ path }) => path)).to.deep.equal([])
-    const missing = caches.filter(({ path }) => !listed.some((home) => path.startsWith(home)))
-    expect(missing.map(({ path }) => path)).to.deep.equal([])
   })
 
   it('describes every setting in docs/operations.md and in .env.example', () => {

@@ -33,10 +33,6 @@ describe('broadcast recipients API', () => {
       updated_at: now,
       ...fields,
     })
-    await app.system.db('broadcast_count_deltas').insert([
-      { tenant_id: owner.tenantId, broadcast_id: broadcastId, counter: 'total', delta: 1 },
-      { tenant_id: owner.tenantId, broadcast_id: broadcastId, counter: 'pending', delta: 1 },
-    ])
     return id
   }
 

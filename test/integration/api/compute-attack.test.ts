@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { MINUTE } from '../../../src/platform/time.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { Customer } from '../../support/customer.ts'
@@ -9,7 +10,10 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const ATTACKERS = 16
 
-describe('sixteen workspaces whose definitions use up the compute threads', () => {
+describe('sixteen workspaces whose definitions use up the compute threads', function () {
+  // The sign-ups of 27 workspaces take processor time that others may use.
+  this.timeout(3 * MINUTE)
+
   let app: TestApp
   let server: ScriptedServer
   let customer: Customer

@@ -169,7 +169,7 @@ describe('dead letters', () => {
       const { conversationId } = await deadLetterMessage(workspace, { phone, body: 'one' })
       await sendAsCustomer(workspace, { phone, body: 'two' })
       await app.work()
-      await app.system.db.raw(`select graphile_worker.remove_job(?)`, [`advance:${workspace.tenantId}`])
+      await app.removeWaitingJobs()
       const broken = await breakSteps(app)
       await sendAsCustomer(workspace, { phone, body: 'three' })
       await app.work()

@@ -1,5 +1,7 @@
 import type { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
+import { KEYED_ANSWER_BYTES } from '../../../src/platform/rate-limit/tiers.ts'
+import { SECOND } from '../../../src/platform/time.ts'
 import type { AppRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
@@ -169,6 +171,27 @@ describe('rate limits', () => {
     const { status } = await later.rest('POST', '/api/auth/forget-password', { body: { email }, headers })
     await later.stop()
     expect(status).to.equal(429)
+  })
+
+  it('a workspace that has used up its answers with an Idempotency-Key of a day is answered 429, and not without a key', async () => {
+    const [full, free] = [await buildWorkspace(app), await buildWorkspace(app)]
+    const { bytes, seconds } = KEYED_ANSWER_BYTES
+    const points = bytes / 1024 - 1
+    const used = { key: `keyedAnswerBytes:${full.tenantId}`, points, expire: Date.now() + seconds * SECOND }
+    await app.system.db('rate_limits').insert(used)
+    const restarted = await startTestApp({ DATABASE_URL: app.databaseUrl })
+    const post = async (session: WorkspaceClient, path: string, name: string, key?: string) => {
+      const headers = key === undefined ? {} : { 'idempotency-key': key }
+      const { status, body } = await restarted.rest('POST', path, { session, body: { name }, headers })
+      return [status, body.code]
+    }
+    expect(await post(full, '/api/tags', 'last', 'tag-1')).to.deep.equal([201, undefined])
+    const refused = [429, 'too_many_keyed_answers']
+    expect(await post(full, '/api/tags', 'next', 'tag-2')).to.deep.equal(refused)
+    expect(await post(full, '/api/tags', 'last', 'tag-1')).to.deep.equal([201, undefined])
+    expect(await post(free, '/api/tags', 'next', 'tag-2')).to.deep.equal([201, undefined])
+    expect(await post(full, '/api/tags', 'next')).to.deep.equal([201, undefined])
+    await restarted.stop()
   })
 
   it('X-Forwarded-For is ignored in a request that does not come from a trusted proxy', async () => {

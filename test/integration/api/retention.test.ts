@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { rollUpRunCounts } from '../../../src/features/runs/roll-up-run-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
 import { deleteExpired } from '../../../src/features/retention/delete-expired.ts'
 import { EXPIRY } from '../../../src/features/retention/expired-rows.ts'
 import { createLogger } from '../../../src/platform/log.ts'
@@ -174,7 +174,7 @@ describe('retention of a workspace', function () {
     await app.system.db.raw('drop function interrupt cascade')
     await deleteExpired(app.system)
     expect(await getRunTotal()).to.equal(0)
-    await rollUpRunCounts(app.system)
+    await rollUpCounts(app.system)
     expect(await getRunTotal()).to.equal(0)
     expect(await countTables()).to.include({ runs: 0, run_steps: 0, messages: 2 * CUSTOMERS })
   })

@@ -13,8 +13,7 @@ const LEFT: Record<string, string> = {
   run_waits: 'due_at <= :now',
   messages: 'release_at <= :now',
   outbox: 'leased_at is not null',
-  count_deltas: 'true',
-  run_count_deltas: 'true',
+  kept_count_deltas: 'true',
   events: 'position is null',
   channel_webhooks: 'true',
 }

@@ -166,6 +166,11 @@ describe('a start with a mistake in DATABASE_URL', function () {
       /cannot have target_session_attrs=any, because Parley changes data\. Use target_session_attrs=read-write/,
     ],
     [
+      'a mode of TLS that does not exist',
+      `postgres://parley:${PASSWORD}@db/parley?sslmode=banana`,
+      /cannot have sslmode=banana\. Use sslmode=verify-full, or sslmode=disable for a connection without TLS/,
+    ],
+    [
       'a host that is named twice',
       `postgres://parley:${PASSWORD}@db1:5432,db1:5432/parley`,
       /names the host db1:5432 twice\. Name each server once/,

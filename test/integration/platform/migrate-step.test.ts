@@ -64,6 +64,31 @@ describe('npm run migrate', function () {
     await stopServer(server)
   })
 
+  it('refuses a database that other migrations have created, as the start does, and leaves it as it is', async () => {
+    await withClient(database.url, (client) =>
+      client.query(`
+        create table users (id uuid primary key);
+        create table migrations (id serial primary key, name text, batch integer, migration_time timestamptz);
+        insert into migrations (name, batch) values ('20250101000000_create_users', 1), ('20250101000001_create_teams', 2)
+      `),
+    )
+    for (const [file, args, settings] of [
+      ['npm', ['run', '--silent', 'migrate'], {}],
+      ['node', START, {}],
+      ['node', START, { MIGRATE_ON_START: 'true' }],
+    ] as const) {
+      const { code, stderr } = await current.run(file, [...args], { ...env, ...settings })
+      expect(stderr).to.equal(
+        'DATABASE_URL: the database was created by the migrations of another version, from 20250101000000_create_users on, and this version cannot upgrade it. Start that version, or use an empty database: another one in DATABASE_URL, or another DATA_DIR\n',
+      )
+      expect(code).to.equal(1)
+    }
+    const tables = await withClient(database.url, (client) =>
+      client.query(`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`),
+    )
+    expect(tables.rows.map(({ relname }) => relname)).to.have.members(['users', 'migrations'])
+  })
+
   it('waits a quarter of a minute for a process that fell silent while it migrated, and no longer', async () => {
     const proxy = await TcpProxy.start(database.url)
     const events = new EventEmitter()

@@ -64,6 +64,17 @@ describe('a process of Parley', function () {
     })
   })
 
+  for (const HOST of ['192.0.2.1', 'no-such-host.invalid'])
+    it(`says before it creates a database that ${HOST} is no address of this machine`, async () => {
+      checkout = new Checkout()
+      const { code, stderr } = await checkout.run('node', MAIN, { HOST, PORT: '0' })
+      expect(stderr).to.include(`HOST: ${HOST} is no address of this machine`)
+      expect({ code, hasDatabase: existsSync(join(checkout.path, '.parley')) }).to.deep.equal({
+        code: 1,
+        hasDatabase: false,
+      })
+    })
+
   it('stops the embedded database after a command of knex', async () => {
     checkout = new Checkout()
     const { code, stdout } = await checkout.run('npx', ['knex', 'migrate:latest'])

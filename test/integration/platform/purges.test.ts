@@ -5,12 +5,13 @@ import { purgeEvents } from '../../../src/features/events/purge-events.ts'
 import { purgeEvaluations } from '../../../src/features/explanations/purge-evaluations.ts'
 import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/purge-unattached-statuses.ts'
 import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
+import { purgeDeletedMessageIds } from '../../../src/features/retention/purge-deleted-message-ids.ts'
 import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'
 import { PURGE } from '../../../src/features/retention/purge-rows.ts'
-import { purgeThrottleWindows } from '../../../src/features/throttle-windows/purge-windows.ts'
+import { purgeThrottleWindows } from '../../../src/features/external-calls/throttle-windows.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
-import type { SystemScope } from '../../../src/scope.ts'
+import type { SystemScope } from '../../../src/scope/system-scope.ts'
 import { buildChannel, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { CITUS_URL } from '../../support/postgres.ts'
@@ -27,6 +28,7 @@ const PURGES: Record<string, Purge> = {
   message_statuses: purgeUnattachedStatuses,
   idempotency_keys: purgeIdempotencyKeys,
   throttle_windows: purgeThrottleWindows,
+  deleted_message_ids: purgeDeletedMessageIds,
   sessions: purgeExpiredSessions,
   password_resets: purgeExpiredSessions,
   known_addresses: purgeExpiredSessions,
@@ -76,6 +78,7 @@ describe('purges of old rows', () => {
       message_statuses: { id, provider_message_id: id, status: 'sent', provider_at: at, created_at: at },
       idempotency_keys: { route: 'r', key: id, request_hash: key, created_at: at },
       throttle_windows: { key, count: 1, ends_at: at },
+      deleted_message_ids: { hash: key, expires_at: at },
     }
     const bySystem: Record<string, object> = {
       sessions: { id, user_id: user, token_hash: key, created_at: at, renewed_at: at, expires_at: at },

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Contact } from '../../../src/models/contacts/contact.ts'
 import { joinFragments, sqlFragment } from '../../../src/platform/database/statements/statement.ts'
-import type { Scope } from '../../../src/scope.ts'
+import type { Scope } from '../../../src/scope/scope.ts'
 import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

@@ -104,7 +104,7 @@ describe('a process that stops during a send', function () {
       }
       await cloud.webhooks.sendText({ from: '15550009003', body: 'hi' })
       await cloud.whenAccepted(1)
-      await migration.raw('lock table schedules, broadcasts, count_deltas in access exclusive mode')
+      await migration.raw('lock table schedules, broadcasts, kept_count_deltas in access exclusive mode')
       await waitUntil(async () => (await countLockWaits(app)) >= 3)
       worker.kill('SIGTERM')
       expect(await ended).to.deep.equal([0, null])

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { Contact } from '../../../src/models/contacts/contact.ts'
 import type { Database } from '../../../src/platform/database/database.ts'
-import { transact } from '../../../src/platform/database/pools/transaction.ts'
-import type { Scope } from '../../../src/scope.ts'
+import { transact } from '../../../src/platform/database/transaction.ts'
+import type { Scope } from '../../../src/scope/scope.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
@@ -106,6 +106,46 @@ describe('transactions', () => {
     })
     const events = app.system.db('events').where({ tenant_id: scope.tenantId }).whereLike('type', 'test.%')
     expect(await events.pluck('type')).to.have.members(['test.outer', 'test.inner'])
+  })
+
+  it('enqueue the jobs of inner transactions with their own, but not those of one that is rolled back', async () => {
+    const toJob = (key: string) => ({ task: 'test', tenantId: scope.tenantId, key })
+    await app.removeWaitingJobs()
+    await scope.transaction(async (tx) => {
+      tx.enqueue(toJob('outer'))
+      await tx.transaction(async (inner) => inner.enqueue(toJob('inner')))
+      const failed = tx.transaction(async (inner) => {
+        inner.enqueue(toJob('failed'))
+        throw new Error('not stored')
+      })
+      await failed.catch(() => undefined)
+    })
+    const failed = scope.transaction(async (tx) => {
+      tx.enqueue(toJob('rolled back'))
+      await fail(tx)
+    })
+    await failed.catch(() => undefined)
+    expect(await app.listWaitingJobs()).to.deep.equal(['test:inner', 'test:outer'])
+  })
+
+  it('enqueue their jobs after the commit, and do not wait for others that enqueue the same', async () => {
+    const job = { task: 'test', tenantId: scope.tenantId, key: 'same' }
+    await app.removeWaitingJobs()
+    const gate = new Gate()
+    const enqueued = new Gate()
+    const first = scope.transaction(async (tx) => {
+      tx.enqueue(job)
+      enqueued.open()
+      await gate.opened
+    })
+    await enqueued.opened
+    expect(await app.listWaitingJobs()).to.deep.equal([])
+    await scope.transaction(async (tx) => tx.enqueue(job))
+    expect(await app.listWaitingJobs()).to.deep.equal(['test:same'])
+    await app.removeWaitingJobs()
+    gate.open()
+    await first
+    expect(await app.listWaitingJobs()).to.deep.equal(['test:same'])
   })
 
   it('execute inner transactions one after the other, although they begin together', async () => {

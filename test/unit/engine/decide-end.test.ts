@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { queueResumption } from '../../../src/engine/model/run.ts'
+import { queueResumption } from '../../../src/engine/model/new-run.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'
 import { NOON, TestRun, buildFacts } from '../../support/workflow.ts'
 import { ask, say } from '../../support/steps.ts'

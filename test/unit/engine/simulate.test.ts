@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { z } from 'zod'
 import {
   type DialogueEntry,
   type SimulationTrace,
@@ -6,11 +7,10 @@ import {
   type Simulation,
 } from '../../../src/engine/simulate/simulate.ts'
 import type { SimulatedWorld } from '../../../src/engine/simulate/simulated-world.ts'
-import { queueRun } from '../../../src/engine/model/run.ts'
+import { queueRun } from '../../../src/engine/model/new-run.ts'
 import { defineStep } from '../../../src/engine/model/step.ts'
 import { simulatedConversation } from '../../../src/features/simulations/simulated-conversation.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
-import { z } from 'zod'
 import { compile, languageWith, NOON, RUN_ID, buildFacts } from '../../support/workflow.ts'
 import { say } from '../../support/steps.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Context } from 'koa'
-import { WebhookGuard } from '../../../src/http/webhooks/webhook-guard.ts'
+import { WebhookGuard } from '../../../src/http/webhook-guard.ts'
 import { NotFoundError } from '../../../src/platform/errors.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { errorMessage } from '../../support/error-message.ts'

@@ -1,12 +1,12 @@
-import { expect } from 'chai'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { expect } from 'chai'
 import { bundleWorker } from '../../../src/platform/compute/bundle-worker.ts'
 import { type Charged, ComputePool } from '../../../src/platform/compute/compute-pool.ts'
 import { UnavailableError } from '../../../src/platform/errors.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import type { Actor } from '../../../src/platform/scope-dependencies.ts'
+import type { Actor } from '../../../src/scope/dependencies.ts'
 import { tasks } from '../../support/compute-worker.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -35,7 +35,7 @@ describe('ComputePool under attack', () => {
   /** A request of a user at an address of their own, in a workspace of their own. */
   const requestOf = (name: string): Charged => ({
     tenantId: name,
-    actor: { type: 'user', id: name, name, role: 'owner', network: name },
+    actor: { type: 'user', id: name, network: name },
   })
 
   /** Queues two tasks without an end for each of sixteen accounts; returns how many have started so far. */

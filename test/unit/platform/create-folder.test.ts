@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { createFolder } from '../../../src/platform/files/create-folder.ts'
+import { createFolder } from '../../../src/platform/create-folder.ts'
 import { errorMessage } from '../../support/error-message.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
-import { deadline } from '../../../src/platform/concurrency/deadline.ts'
+import { deadline, withinTime } from '../../../src/platform/concurrency/deadline.ts'
 
 /** Reports each request. Answers /answer a moment later, and /silence never. */
 const SERVER = `
@@ -34,6 +34,21 @@ describe('deadline of a call', () => {
     freeze(3 * LIMIT_MS)
     expect(await response).to.equal('answered')
     release()
+  })
+
+  it('lets a result through that arrived while the process was frozen for longer', async () => {
+    const result = withinTime(
+      LIMIT_MS,
+      fetch(`${url}/answer`).then((answer) => answer.text()),
+    )
+    await once(server, 'message')
+    freeze(3 * LIMIT_MS)
+    expect(await result).to.equal('answered')
+  })
+
+  it('ends the wait for a result that does not arrive', async () => {
+    const error = await withinTime(LIMIT_MS, new Promise(() => undefined)).catch((thrown: Error) => thrown)
+    expect(error).to.have.property('message', `No result within ${LIMIT_MS} ms`)
   })
 
   it('ends a call that has no answer', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { splitHosts } from '../../../src/platform/database/servers/split-hosts.ts'
+import { splitHosts } from '../../../src/platform/database/database-url.ts'
 
 describe('splitHosts', () => {
   it('returns a URL for each host, in order, with the same user, database and options', () => {
