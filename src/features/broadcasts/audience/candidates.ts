@@ -22,16 +22,20 @@ export type SkipReason =
   | 'invalid_params'
   | 'contact_deleted'
 
-export type Candidate = {
-  contactId: string
+/** The part of a contact that decides whether it is sent a broadcast. */
+export type Eligibility = {
   address: string | null
-  timezone: string
   blocked: boolean
   marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
   serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
-  /** True if another recipient of the broadcast has the address. */
+  /** True if another recipient of the broadcast has the address, or was sent the message there before the contact took it over. */
   isAddressTaken: boolean
   isCapped: boolean
+}
+
+export type Candidate = Eligibility & {
+  contactId: string
+  timezone: string
   /** The values of `{{contact}}` and `{{workspace}}`. */
   facts: { contact: Record<string, unknown>; workspace: Record<string, unknown> }
 }
@@ -115,13 +119,20 @@ function toExclusions(
 
 type Rules = { category: TemplateCategory; requiresOptIn: boolean }
 
-/** Returns the reason why nothing is sent to a contact; null if the message is sent. */
-export function findSkipReason(candidate: Candidate, { category, requiresOptIn }: Rules): SkipReason | null {
-  const obstacle = findSendObstacle(candidate, category, { isAutomated: true })
+/**
+ * Returns the reason why nothing is sent to a contact; null if the message is sent. Two contacts with one address are one
+ * person: `addresses` are those of the contacts before it.
+ */
+export function findSkipReason(
+  contact: Eligibility,
+  { category, requiresOptIn }: Rules,
+  addresses: ReadonlySet<string>,
+): SkipReason | null {
+  const obstacle = findSendObstacle(contact, category, { isAutomated: true })
   if (obstacle === 'contact_blocked') return 'blocked'
   if (obstacle === 'contact_opted_out') return 'opted_out'
-  if (requiresOptIn && candidate.marketingConsent !== 'opted_in') return 'no_consent'
-  if (candidate.address === null) return 'no_address'
-  if (candidate.isAddressTaken) return 'duplicate'
-  return candidate.isCapped ? 'frequency_cap' : null
+  if (requiresOptIn && contact.marketingConsent !== 'opted_in') return 'no_consent'
+  if (contact.address === null) return 'no_address'
+  if (contact.isAddressTaken || addresses.has(contact.address)) return 'duplicate'
+  return contact.isCapped ? 'frequency_cap' : null
 }

@@ -24,10 +24,7 @@ export type Decision = {
   body: string | null
 }
 
-/**
- * Decides for each contact whether it is sent the broadcast, and fills in its parameters. Two contacts with one address
- * are one person: the second is skipped.
- */
+/** Decides for each contact whether it is sent the broadcast, and fills in its parameters. */
 export async function decideRecipients(
   broadcast: Pick<BroadcastRow, 'params' | 'requiresOptIn'>,
   template: SendableTemplate,
@@ -44,11 +41,10 @@ export async function decideRecipients(
       await setImmediate()
       startedMs = performance.now()
     }
-    const reason = findSkipReason(candidate, rules)
-    const isRepeated = candidate.address !== null && addresses.has(candidate.address)
+    const reason = findSkipReason(candidate, rules, addresses)
     const filled = fillParams([...new Map([...common, ...Object.entries(ownParams)])], candidate)
     const body = filled && renderBody(template, filled)
-    const skipReason = reason ?? (isRepeated ? 'duplicate' : body === null ? 'invalid_params' : null)
+    const skipReason = reason ?? (body === null ? 'invalid_params' : null)
     if (skipReason === null && candidate.address !== null) addresses.add(candidate.address)
     // Parameters that are not sent may be large.
     decisions.push({ candidate, params: (body !== null && filled) || {}, skipReason, body })

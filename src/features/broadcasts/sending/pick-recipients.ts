@@ -3,8 +3,14 @@ import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { isAddressTakenSql } from '../../broadcast-recipients/take-addresses.ts'
-import { findSendObstacle } from '../../../channels/send-obstacle.ts'
-import { ADDRESS, identitiesSql, isCappedSql, type SkipReason } from '../audience/candidates.ts'
+import {
+  ADDRESS,
+  type Eligibility,
+  findSkipReason,
+  identitiesSql,
+  isCappedSql,
+  type SkipReason,
+} from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 
 /** Recipients whose quiet hours have begun are postponed in portions of this size. */
@@ -18,18 +24,12 @@ export type PickedRecipient = {
   params: Record<string, string>
 }
 
-type Row = Omit<PickedRecipient, 'address'> & {
-  address: string | null
-  /** True if another recipient was sent the message at the address, which the contact has taken over from it. */
-  isAddressTaken: boolean
-  timezone: string | null
-  blocked: boolean
-  marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
-  serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
-  /** Time until which the provider may refuse a message to the same person, after those that were sent. */
-  pairLimitedUntilMs: number | null
-  isCapped: boolean
-}
+type Row = Omit<PickedRecipient, 'address'> &
+  Eligibility & {
+    timezone: string | null
+    /** Time until which the provider may refuse a message to the same person, after those that were sent. */
+    pairLimitedUntilMs: number | null
+  }
 
 /**
  * Picks pending recipients of a locked broadcast who are due. Those who may not be sent the message any more are skipped,
@@ -58,14 +58,12 @@ export async function pickRecipients(
   const quiet = new Map<string | null, Date>()
   const picked: PickedRecipient[] = []
   const addresses = new Set<string>()
+  const rules = { category, requiresOptIn: broadcast.requiresOptIn }
   for (const row of rows) {
     const { address } = row
-    const reason =
-      findSkipReason(row, category, broadcast) ??
-      (address !== null && (row.isAddressTaken || addresses.has(address)) ? 'duplicate' : undefined)
+    const reason = findSkipReason(row, rules, addresses)
     const quietUntil = quietEnds.get(row.timezone)
-    if (reason) skipped.push({ id: row.id, reason })
-    else if (address === null) skipped.push({ id: row.id, reason: 'no_address' })
+    if (reason || address === null) skipped.push({ id: row.id, reason: reason ?? 'no_address' })
     else if (quietUntil) quiet.set(row.timezone, quietUntil)
     else if (row.pairLimitedUntilMs !== null && row.pairLimitedUntilMs > now.getTime())
       postponed.push({ id: row.id, until: new Date(row.pairLimitedUntilMs) })
@@ -78,18 +76,6 @@ export async function pickRecipients(
   await postponeRecipients(tx, postponed)
   for (const [timezone, until] of quiet) await postponeTimezone(tx, broadcast.id, { timezone, until })
   return { picked, hasMore: rows.length === limit || quiet.size > 0 }
-}
-
-function findSkipReason(
-  row: Row,
-  category: TemplateCategory,
-  { requiresOptIn }: Pick<BroadcastRow, 'requiresOptIn'>,
-): SkipReason | undefined {
-  const obstacle = findSendObstacle(row, category, { isAutomated: true })
-  if (obstacle === 'contact_blocked') return 'blocked'
-  if (obstacle === 'contact_opted_out') return 'opted_out'
-  if (requiresOptIn && row.marketingConsent !== 'opted_in') return 'no_consent'
-  return row.isCapped ? 'frequency_cap' : undefined
 }
 
 /** Skips pending recipients. */
