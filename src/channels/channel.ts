@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { InboundContent, OutboundContent } from '../message-content/content.ts'
 import type { TemplateProvider } from './templates/template-provider.ts'
 import { SECOND } from '../platform/time.ts'
 
@@ -52,8 +53,7 @@ export type InboundMessage = {
   type: string
   /** Text to show in a list; null if the message has none. */
   body: string | null
-  /** Content other than text, by type. `buttonId` is the chosen option. */
-  content: Record<string, unknown> | null
+  content: InboundContent | null
   replyToProviderId?: string | null
   /** File of the message, which the provider keeps; null if it has none. */
   file?: ProviderFile | null
@@ -190,11 +190,7 @@ export type OutboundMessage = {
   messageId: string
   to: { phone: string | null; userId: string | null }
   body: string
-  /**
-   * `buttons`, a list of `{id, title}`, are options to reply with; `media`, `{type, url | mediaId, filename}`, is a file;
-   * `template` is a `TemplateContent`. Other parts are `ContentParts`.
-   */
-  content: Record<string, unknown> | null
+  content: OutboundContent | null
   /** The provider's id of the message that this one answers or reacts to. */
   replyToProviderId?: string | null
   /** The provider's id of the stored file; absent if the message has none. */

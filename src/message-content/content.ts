@@ -46,16 +46,50 @@ const HeaderFile = z.object({
   ]),
 })
 
-export type Option = { id: string; title: string; description?: string | undefined }
+/** File of a message: one of the workspace, or one that the provider fetches from its URL. */
+export type MediaContent = {
+  type: Exclude<FileKind, 'sticker'>
+  url?: string | undefined
+  mediaId?: string | undefined
+  /** Name of a document. */
+  filename?: string | undefined
+}
+
+/** Option to reply with. */
+export type ButtonOption = { id: string; title: string }
+
+/** Option of a list, which buttons are shown as if they are many. */
+export type ListOption = ButtonOption & { description?: string | undefined }
+
+/** Approved template with the parameters of one message. `components` have the shape of the provider. */
+export type TemplateContent = {
+  id: string
+  name: string
+  language: string
+  components: Record<string, unknown>[]
+}
+
+/** Content of an outbound message beside its text, as it is stored. */
+export type OutboundContent = ContentParts & {
+  media?: MediaContent | undefined
+  buttons?: ButtonOption[] | undefined
+  template?: TemplateContent | undefined
+}
+
+/**
+ * Content of an inbound message beside its text: the parts of the provider by type, as far as they fit. `buttonId` is the
+ * chosen option, `answers` are those to a Flow.
+ */
+export type InboundContent = { [type: string]: unknown; buttonId?: string; answers?: unknown; truncated?: true }
+
+/** Kinds of content that no other goes with. */
+const KINDS = ['template', 'sticker', 'location', 'contacts', 'reaction'] as const
 
 /** Type of a stored message with this content, null for a text. */
-export function toMessageType(content: Record<string, unknown> | null): string {
+export function toMessageType(content: OutboundContent | null): string {
   if (content === null) return 'text'
-  for (const kind of ['template', 'sticker', 'location', 'contacts', 'reaction']) if (content[kind]) return kind
-  const media = content['media']
-  const isFile = typeof media === 'object' && media !== null
-  if (!isFile || content['buttons'] || content['list'] || content['link']) return 'interactive'
-  return String(Reflect.get(media, 'type'))
+  const { media, buttons, list, link } = content
+  return KINDS.find((kind) => content[kind]) ?? (media && !buttons && !list && !link ? media.type : 'interactive')
 }
 
 /** Text that lists show for content without a text of its own. */

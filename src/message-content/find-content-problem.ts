@@ -1,4 +1,4 @@
-import type { Option } from './content.ts'
+import type { ListOption } from './content.ts'
 import { BUTTON_TITLE_MAX, BUTTONS_MAX, CAPTION_MAX, LIST_TITLE_MAX } from './limits.ts'
 
 /** Kinds of content in the order in which they decide the kind of the message, with those that may accompany them. */
@@ -35,8 +35,8 @@ export const KINDS_SCHEMA = {
 type Parts = { [Each in Exclude<Kind, 'body' | 'media' | 'buttons' | 'list'>]?: unknown } & {
   body?: string | undefined
   media?: { type: string } | undefined
-  buttons?: readonly Option[] | undefined
-  list?: { options: readonly Option[] } | undefined
+  buttons?: readonly ListOption[] | undefined
+  list?: { options: readonly ListOption[] } | undefined
   replyToId?: unknown
 }
 
@@ -90,7 +90,7 @@ function findOptionsProblem({ media, buttons, list }: Parts): ContentProblem | u
   return { path: ['buttons', long, 'title'], message, code: 'title_too_long' }
 }
 
-function findRepetition(options: readonly Option[], path: string[]): ContentProblem | undefined {
+function findRepetition(options: readonly ListOption[], path: string[]): ContentProblem | undefined {
   if (isRepeating(options.map(({ id }) => id))) return { path, message: 'must not repeat an id' }
   const titles = options.map(({ title }) => title).filter((title) => !title.includes('{{'))
   return isRepeating(titles) ? { path, message: 'must not repeat a title' } : undefined

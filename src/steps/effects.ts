@@ -1,6 +1,6 @@
 import { effectRegistry } from '../engine/model/effect.ts'
 import type { FilledTemplate } from '../channels/templates/fill-template.ts'
-import type { ContentParts } from '../message-content/content.ts'
+import type { ButtonOption, ContentParts, MediaContent } from '../message-content/content.ts'
 
 /** Fields of the effects, by type. Times are ISO 8601 texts. */
 type EffectFields = {
@@ -38,16 +38,6 @@ export type EffectType = keyof EffectFields
 export type WorkflowEffect<Type extends EffectType = EffectType> = {
   [Each in Type]: { type: Each } & EffectFields[Each]
 }[Type]
-
-/** File of a message: one of the workspace, or one that the provider fetches from its URL. */
-export type MediaContent = {
-  type: 'image' | 'video' | 'audio' | 'document'
-  url?: string | undefined
-  mediaId?: string | undefined
-  filename?: string | undefined
-}
-
-export type ButtonOption = { id: string; title: string }
 
 export type AssignTo = { userId: string | null } | { strategy: 'round_robin' | 'least_open' }
 

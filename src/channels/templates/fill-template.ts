@@ -1,3 +1,4 @@
+import type { TemplateContent } from '../../message-content/content.ts'
 import { isUuid } from '../../platform/ids.ts'
 import {
   buttonKey,
@@ -40,14 +41,6 @@ export type SendableTemplate = Omit<StoredTemplate, 'components'> & {
   buttons: string[]
   /** Titles of the quick replies. */
   replies: { id: string; title: string }[]
-}
-
-/** Approved template with the parameters of one message. `components` have the shape of the provider. */
-type TemplateContent = {
-  id: string
-  name: string
-  language: string
-  components: Record<string, unknown>[]
 }
 
 export type FilledTemplate = {

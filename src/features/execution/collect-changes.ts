@@ -1,3 +1,4 @@
+import type { OutboundContent } from '../../message-content/content.ts'
 import type { EffectRequest } from '../../engine/model/decision.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { Subject } from '../../engine/model/subject.ts'
@@ -132,7 +133,7 @@ function collectMessage(
   })
 }
 
-function toContent({ buttons, media, content: parts }: WorkflowEffect<'send_message'>): Record<string, unknown> | null {
+function toContent({ buttons, media, content: parts }: WorkflowEffect<'send_message'>): OutboundContent | null {
   const content = { ...parts, ...(buttons.length > 0 ? { buttons } : {}), ...(media ? { media } : {}) }
   return Object.keys(content).length > 0 ? content : null
 }

@@ -1,4 +1,5 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
+import type { OutboundContent } from '../../message-content/content.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -28,7 +29,7 @@ export type Delivery = { claimed: ClaimedMessage[]; claimedUntil: Date; signal?:
 type Row = MessageRef & {
   attempt: number
   body: string | null
-  content: Record<string, unknown> | null
+  content: OutboundContent | null
   replyToProviderId: string | null
   phone: string | null
   userId: string | null

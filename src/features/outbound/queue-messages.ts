@@ -1,4 +1,4 @@
-import { toMessageType } from '../../message-content/content.ts'
+import { type OutboundContent, toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
@@ -19,8 +19,7 @@ export type NewOutbound = {
   channelId: string
   /** Null for a file without a caption. */
   body: string | null
-  /** Content beside text, by kind: `media`, `buttons`, `template` and others. */
-  content: Record<string, unknown> | null
+  content: OutboundContent | null
   /** Message of the conversation that it answers or reacts to. Any other ID is ignored. */
   replyToId?: string | undefined
   sender: { type: 'user' | 'workflow' | 'broadcast' | 'system'; id: string | null; name: string | null }

@@ -1,3 +1,4 @@
+import type { InboundContent, OutboundContent } from '../../message-content/content.ts'
 import { TenantModel } from '../tenant-model.ts'
 import type { TemplateCategory } from './template.ts'
 
@@ -15,7 +16,7 @@ export class Message extends TenantModel {
   declare direction: 'inbound' | 'outbound' | 'internal'
   declare type: string
   declare body: string | null
-  declare content: Record<string, unknown> | null
+  declare content: OutboundContent | InboundContent | null
   declare status: MessageStatus
   declare error: {
     code: string

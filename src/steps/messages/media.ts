@@ -5,7 +5,7 @@ import type { StepContext } from '../../engine/model/step.ts'
 import { hasOneSource, ONE_SOURCE, SOURCE_SCHEMA } from '../../message-content/content-shape.ts'
 import { FETCHABLE_URL, isFetchableUrl } from '../../message-content/content.ts'
 import { FILENAME_MAX } from '../../message-content/limits.ts'
-import type { MediaContent } from '../effects.ts'
+import type { MediaContent } from '../../message-content/content.ts'
 import { type FileKind, findFileProblem, nameDocument, type StoredFile } from '../../message-content/stored-file.ts'
 
 /** An http or https address; one with placeholders is checked when they are filled in. */

@@ -14,7 +14,7 @@ import {
 } from '../../message-content/limits.ts'
 import { fetchableUrl, Media, mediaId } from './media.ts'
 import { TemplatePart } from './template-message.ts'
-import type { ButtonOption } from '../effects.ts'
+import type { ButtonOption } from '../../message-content/content.ts'
 /** An option with the step that follows when it is chosen. */
 export type Choice = ButtonOption & { next?: string | undefined }
 

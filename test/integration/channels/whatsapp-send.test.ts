@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { createServer, isIP } from 'node:net'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import type { MediaContent } from '../../../src/message-content/content.ts'
 import type { OutboundMessage, SendResult } from '../../../src/channels/channel.ts'
 import { openChannel } from '../../../src/channels/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
@@ -214,7 +215,11 @@ describe('WhatsApp channel send', () => {
     ])
   })
 
-  const file = (type: string, rest: object = {}) => ({ type, url: `https://a.example/f.${type}`, ...rest })
+  const file = (type: MediaContent['type'], rest: object = {}) => ({
+    type,
+    url: `https://a.example/f.${type}`,
+    ...rest,
+  })
 
   it('sends media by URL with the body as caption', async () => {
     const messages: [OutboundMessage, payload: object][] = [

@@ -1,42 +1,25 @@
 import { z } from 'zod'
-import { ContentParts } from '../../../message-content/content.ts'
+import type { ButtonOption, ContentParts, MediaContent, TemplateContent } from '../../../message-content/content.ts'
 import { BUTTONS_MAX, CAPTION_MAX } from '../../../message-content/limits.ts'
 import type { OutboundMessage } from '../../channel.ts'
-import { type Button, composeButtons, composeLink, composeList, fitButtons, fitList, numberOptions } from './options.ts'
+import { composeButtons, composeLink, composeList, fitButtons, fitList, numberOptions } from './options.ts'
 
-const Content = z.object({
-  buttons: z.array(z.object({ id: z.string(), title: z.string() })).catch([]),
-  media: z
-    .object({
-      type: z.enum(['image', 'video', 'audio', 'document']),
-      url: z.string().optional(),
-      filename: z.string().optional(),
-    })
-    .optional()
-    .catch(undefined),
-  template: z
-    .object({ name: z.string(), language: z.string(), components: z.array(z.record(z.string(), z.unknown())) })
-    .optional()
-    .catch(undefined),
-})
 const FileHeader = z.looseObject({
   type: z.literal('header'),
   parameters: z.tuple([z.looseObject({ type: z.enum(['image', 'video', 'document']) })]),
 })
 const StoredFile = z.looseObject({ mediaId: z.string() })
-type Media = NonNullable<z.output<typeof Content>['media']> & { source: object }
-type Template = NonNullable<z.output<typeof Content>['template']>
+type Media = MediaContent & { source: object }
 
 /** Builds the payload of a message for the Cloud API. It has our message id, which every status report returns. */
 export function composePayload(message: OutboundMessage): Record<string, unknown> {
   const { messageId, to, replyToProviderId } = message
-  const { reaction } = ContentParts.safeParse(message.content).data ?? {}
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
     // A number without its plus is taken for a national one; an id of a person in `to` is ignored silently.
     ...(to.phone === null ? { recipient: to.userId } : { to: `+${to.phone.replace(/^\+/, '')}` }),
-    ...(replyToProviderId && !reaction ? { context: { message_id: replyToProviderId } } : {}),
+    ...(replyToProviderId && !message.content?.reaction ? { context: { message_id: replyToProviderId } } : {}),
     ...composeContent(message),
     biz_opaque_callback_data: messageId,
   }
@@ -44,8 +27,7 @@ export function composePayload(message: OutboundMessage): Record<string, unknown
 
 function composeContent(message: OutboundMessage): Record<string, unknown> {
   const { body, content, replyToProviderId } = message
-  const { buttons = [], media: file, template } = Content.safeParse(content).data ?? {}
-  const { sticker, location, contacts, reaction, list, link } = ContentParts.safeParse(content).data ?? {}
+  const { buttons = [], media: file, template, sticker, location, contacts, reaction, list, link } = content ?? {}
   if (template) return composeTemplate(template, message)
   if (sticker) return { type: 'sticker', sticker: toSource(sticker, message) }
   const media = file && { ...file, source: toSource(file, message) }
@@ -59,7 +41,7 @@ function composeContent(message: OutboundMessage): Record<string, unknown> {
   return composeText({ body, buttons, media })
 }
 
-type Text = { body: string; buttons: Button[]; media: Media | undefined }
+type Text = { body: string; buttons: ButtonOption[]; media: Media | undefined }
 
 /** Options that fit neither reply buttons nor a list are numbered in the text. */
 function composeText({ body, buttons, media }: Text): Record<string, unknown> {
@@ -71,7 +53,7 @@ function composeText({ body, buttons, media }: Text): Record<string, unknown> {
   return media ? composeMedia(media, text) : { type: 'text', text: { preview_url: false, body: text } }
 }
 
-function composeTemplate(template: Template, { providerMediaId }: OutboundMessage): Record<string, unknown> {
+function composeTemplate(template: TemplateContent, { providerMediaId }: OutboundMessage): Record<string, unknown> {
   const { name, language, components } = template
   const uploaded = providerMediaId === undefined ? components : components.map((one) => nameFile(one, providerMediaId))
   return { type: 'template', template: { name, language: { code: language }, components: uploaded } }

@@ -1,4 +1,4 @@
-import type { ContentParts } from '../../../message-content/content.ts'
+import type { ContentParts, ListOption } from '../../../message-content/content.ts'
 import {
   BUTTON_TITLE_MAX,
   BUTTONS_MAX,
@@ -8,22 +8,20 @@ import {
   TEXT_MAX,
 } from '../../../message-content/limits.ts'
 
-export type Button = { id: string; title: string; description?: string | undefined }
-
 /** Label that opens a list whose sender chose none. */
 const LIST_LABEL = 'Options'
 
-export function fitButtons(body: string, buttons: Button[]): boolean {
+export function fitButtons(body: string, buttons: ListOption[]): boolean {
   return (
     body.length <= CAPTION_MAX && haveDistinctTitles(buttons, { count: BUTTONS_MAX, titleLength: BUTTON_TITLE_MAX })
   )
 }
 
-export function fitList(body: string, options: Button[]): boolean {
+export function fitList(body: string, options: ListOption[]): boolean {
   return body.length <= TEXT_MAX && haveDistinctTitles(options, { count: LIST_MAX, titleLength: LIST_TITLE_MAX })
 }
 
-function haveDistinctTitles(options: Button[], max: { count: number; titleLength: number }): boolean {
+function haveDistinctTitles(options: ListOption[], max: { count: number; titleLength: number }): boolean {
   return (
     options.length > 0 &&
     options.length <= max.count &&
@@ -32,14 +30,18 @@ function haveDistinctTitles(options: Button[], max: { count: number; titleLength
   )
 }
 
-export function composeButtons(body: string, buttons: Button[], header: object | undefined): Record<string, unknown> {
+export function composeButtons(
+  body: string,
+  buttons: ListOption[],
+  header: object | undefined,
+): Record<string, unknown> {
   const action = { buttons: buttons.map(({ id, title }) => ({ type: 'reply', reply: { id, title } })) }
   return toInteractive('button', { body, header, action })
 }
 
 export function composeList(
   body: string,
-  { button = LIST_LABEL, options }: { button?: string; options: Button[] },
+  { button = LIST_LABEL, options }: { button?: string; options: ListOption[] },
 ): Record<string, unknown> {
   const rows = options.map(({ id, title, description }) => ({ id, title, ...(description ? { description } : {}) }))
   return toInteractive('list', { body, header: undefined, action: { button, sections: [{ rows }] } })
@@ -65,7 +67,7 @@ function toInteractive(
 }
 
 /** Lists options under the text, numbered. */
-export function numberOptions(body: string, options: Button[]): string {
+export function numberOptions(body: string, options: ListOption[]): string {
   const list = options.map(({ title }, index) => `\n${index + 1}. ${title}`).join('')
   return list === '' ? body : `${body.slice(0, TEXT_MAX - list.length - 1).toWellFormed()}\n${list}`
 }
