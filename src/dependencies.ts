@@ -22,7 +22,7 @@ import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/batcher.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import type { Dependencies } from './scope/dependencies.ts'
+import { type Dependencies, PORTIONS } from './scope/dependencies.ts'
 
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
@@ -110,6 +110,7 @@ export async function openDependencies(
       secrets,
       mail,
       computePool,
+      portions: { ...PORTIONS },
       allowsLoopback: config.allowsLoopback,
       ...storage,
       database,

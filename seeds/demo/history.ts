@@ -12,7 +12,7 @@ import { Secrets } from '../../src/platform/security/secrets.ts'
 import { addMs, type Clock, SECOND } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
 import { SystemScope } from '../../src/scope/system-scope.ts'
-import type { Actor } from '../../src/scope/dependencies.ts'
+import { type Actor, PORTIONS } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
 /** The time between an action and the jobs it enqueued. */
@@ -46,6 +46,7 @@ export class History {
       mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },
       // The seed's own definitions need no budget.
       computePool: { run: async (task, input) => task.run(input) },
+      portions: PORTIONS,
       allowsLoopback: false,
       // The demo workspace has no files.
       files: {

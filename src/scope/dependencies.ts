@@ -26,6 +26,20 @@ export type Actor =
 /** An event of a workspace. `data` contains ids only; readers look the rows up. */
 export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
 
+/** Rows of a statement, whose time limit is 10 seconds, or of a transaction that deletes many. */
+export type Portions = {
+  /** Rows of a statement that deletes a history. Each takes others with it by foreign keys. */
+  history: number
+  /** The same of a transaction, for which customers wait who write meanwhile. */
+  historyStep: number
+  /** Rows of a transaction of the retention. Each takes others with it. */
+  retention: number
+  /** Rows of a statement of a purge. */
+  purge: number
+}
+
+export const PORTIONS: Readonly<Portions> = { history: 10_000, historyStep: 1_000, retention: 1_000, purge: 5_000 }
+
 /** The long-lived objects that every scope needs. */
 export type Dependencies = {
   /** The connections of this kind of work. */
@@ -43,6 +57,7 @@ export type Dependencies = {
   files: FileStore
   /** Folder of files that are being received, its disk, and the bytes that one workspace may store, or Infinity. */
   uploads: { folder: string; disk: Pick<DiskSpace, 'isLow'>; mediaBytesMax: number }
+  portions: Portions
   /** True if URLs that customers enter, such as a provider's, may use loopback addresses. */
   allowsLoopback: boolean
 }

@@ -25,6 +25,7 @@ export class Scope {
   readonly allowsLoopback: boolean
   readonly files: FileStore
   readonly uploads: Dependencies['uploads']
+  readonly portions: Dependencies['portions']
   /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
   readonly db: Database
   readonly #dependencies: Dependencies
@@ -41,6 +42,7 @@ export class Scope {
     this.allowsLoopback = dependencies.allowsLoopback
     this.files = dependencies.files
     this.uploads = dependencies.uploads
+    this.portions = dependencies.portions
   }
 
   now(): Date {

@@ -20,6 +20,7 @@ export class SystemScope {
   readonly secrets: Secrets
   readonly mail: Mailer
   readonly notifications: Dependencies['notifications']
+  readonly portions: Dependencies['portions']
   readonly #dependencies: Dependencies
 
   constructor(dependencies: Dependencies) {
@@ -29,6 +30,7 @@ export class SystemScope {
     this.secrets = dependencies.secrets
     this.mail = dependencies.mail
     this.notifications = dependencies.notifications
+    this.portions = dependencies.portions
   }
 
   now(): Date {

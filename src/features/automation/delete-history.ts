@@ -4,12 +4,6 @@ import type { Scope } from '../../scope/scope.ts'
 import { keepDeletedIds } from './deleted-message-ids.ts'
 import { lockConversationsBy } from './lock-order.ts'
 
-/**
- * Rows per statement, whose time limit is 10 seconds, and per transaction of `shrinkHistory`, for which customers wait who
- * write meanwhile. Each row takes others with it by foreign keys.
- */
-export const DELETION = { portionSize: 10_000, stepSize: 1_000 }
-
 type Owner = { column: 'contact_id' | 'channel_id'; id: string }
 
 const TABLES = {
@@ -34,7 +28,7 @@ type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: str
 export async function shrinkHistory(scope: Scope, contactId: string): Promise<void> {
   if (!isUuid(contactId)) return
   const shrink = async (list: () => Promise<string[]>, deletePortion: (tx: Scope, ids: string[]) => Promise<void>) => {
-    for (let ids = await list(); ids.length === DELETION.stepSize; ids = await list()) {
+    for (let ids = await list(); ids.length === scope.portions.historyStep; ids = await list()) {
       await scope.transaction(async (tx) => {
         await lockConversationsBy(tx, { column: 'contact_id', id: contactId })
         await deletePortion(tx, ids)
@@ -55,7 +49,7 @@ async function listFinishedRuns(scope: Scope, contactId: string): Promise<string
   const rows = await scope.sql<{ id: string }>('listFinishedRuns')`
     select id from runs
     where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and status not in ('queued', 'running', 'waiting')
-    limit ${DELETION.stepSize}`
+    limit ${scope.portions.historyStep}`
   return rows.map(({ id }) => id)
 }
 
@@ -65,7 +59,7 @@ async function listFinishedMessages(scope: Scope, contactId: string): Promise<st
     select id from messages
     where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and broadcast_id is null
       and status not in ('scheduled', 'queued', 'sending')
-    limit ${DELETION.stepSize}`
+    limit ${scope.portions.historyStep}`
   return rows.map(({ id }) => id)
 }
 
@@ -100,14 +94,14 @@ async function deletePortions(
   for (;;) {
     const ids = await listPortion(tx, rows)
     if (ids.length > 0) await deletePortion(tx, ids)
-    if (ids.length < DELETION.portionSize) return
+    if (ids.length < tx.portions.history) return
   }
 }
 
 async function listPortion(tx: Scope, { table, column, ids }: Rows): Promise<string[]> {
   const rows = await tx.sql<{ id: string }>('listPortion')`
     select id from ${TABLES[table]}
-    where tenant_id = ${tx.tenantId} and ${COLUMNS[column]} = any(${ids}) limit ${DELETION.portionSize}`
+    where tenant_id = ${tx.tenantId} and ${COLUMNS[column]} = any(${ids}) limit ${tx.portions.history}`
   return rows.map(({ id }) => id)
 }
 
@@ -120,11 +114,11 @@ async function deleteSteps(tx: Scope, conversationIds: string[]): Promise<void> 
     const runs: { id: string }[] = await tx.sql<{ id: string }>('listRunsToDelete')`
     select id from runs
       where tenant_id = ${tx.tenantId} and conversation_id = any(${conversationIds}) and (${last}::uuid is null or id > ${last})
-      order by id limit ${DELETION.portionSize}`
+      order by id limit ${tx.portions.history}`
     const ids = runs.map(({ id }) => id)
     await tx.sql('deleteSteps')`delete from run_steps where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
     last = ids.at(-1) ?? null
-    isDone = ids.length < DELETION.portionSize
+    isDone = ids.length < tx.portions.history
   }
 }
 

@@ -3,9 +3,6 @@ import type { Scope } from '../../scope/scope.ts'
 import { deleteMessages, deleteRuns } from '../automation/delete-history.ts'
 import type { Retention } from './schema.ts'
 
-/** Rows per portion, and so per statement and transaction. Each row takes others with it. */
-export const EXPIRY = { portionSize: 1000 }
-
 /** A position in the walk over the rows of a table, oldest first. */
 type Position = { id: string; createdAt: Date }
 
@@ -33,9 +30,9 @@ async function listById(tx: Scope, table: SqlFragment, { before, after }: Walk):
   const rows = await tx.sql<Position>('listExpiredById')`
     select id, created_at from ${table}
     where tenant_id = ${tx.tenantId} and (${after?.id ?? null}::uuid is null or id > ${after?.id ?? null})
-    order by id limit ${EXPIRY.portionSize}`
+    order by id limit ${tx.portions.retention}`
   const last = rows.at(-1)
-  const isDone = !last || rows.length < EXPIRY.portionSize || last.createdAt >= before
+  const isDone = !last || rows.length < tx.portions.retention || last.createdAt >= before
   return [rows.filter(({ createdAt }) => createdAt < before).map(({ id }) => id), isDone ? null : last]
 }
 
@@ -49,8 +46,8 @@ async function listByTime(
     select ${id} as id, created_at from ${table}
     where tenant_id = ${tx.tenantId} and created_at < ${before}
       and (${at}::timestamptz is null or (created_at, ${id}) > (${at}::timestamptz, ${afterId}::uuid))
-    order by created_at, ${id} limit ${EXPIRY.portionSize}`
-  return [rows.map((row) => row.id), rows.length < EXPIRY.portionSize ? null : (rows.at(-1) ?? null)]
+    order by created_at, ${id} limit ${tx.portions.retention}`
+  return [rows.map((row) => row.id), rows.length < tx.portions.retention ? null : (rows.at(-1) ?? null)]
 }
 
 /** Deletes messages with their statuses. Those that wait, or of a run or broadcast that is not finished, stay. */

@@ -3,8 +3,8 @@ import type { SqlFragment } from '../../platform/database/statements/statement.t
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 
-/** Rows per statement, and statements per run of a purge. What is left is deleted by the next run. */
-export const PURGE = { portionSize: 5000, portionsMax: 200 }
+/** Statements per run of a purge. What is left is deleted by the next run. */
+const STATEMENTS_MAX = 200
 
 export type TenantPurge = {
   table: SqlFragment
@@ -24,10 +24,10 @@ type Key = { tenantId: string; key: object }
  */
 export async function purgeTenantRows(system: SystemScope, { table, key, isSame, isOld }: TenantPurge): Promise<void> {
   const failed: string[] = []
-  for (let portion = 0; portion < PURGE.portionsMax; portion += 1) {
+  for (let portion = 0; portion < STATEMENTS_MAX; portion += 1) {
     const keys = await system.acrossTenants<Key>('listOldRows')`
       select t.tenant_id, ${key} as key from ${table} t where ${isOld} and t.tenant_id <> all(${failed}::uuid[])
-      limit ${PURGE.portionSize}`
+      limit ${system.portions.purge}`
     const byTenant = new Map<string, object[]>()
     for (const { tenantId } of keys) byTenant.set(tenantId, [])
     for (const row of keys) byTenant.get(row.tenantId)?.push(row.key)
@@ -40,7 +40,7 @@ export async function purgeTenantRows(system: SystemScope, { table, key, isSame,
           where t.tenant_id = ${tenantId} and ${isSame} and ${isOld}`
       })),
     )
-    if (keys.length < PURGE.portionSize) return
+    if (keys.length < system.portions.purge) return
   }
 }
 
@@ -49,10 +49,10 @@ export async function purgeSystemRows(
   system: SystemScope,
   { table, isOld }: { table: SqlFragment; isOld: SqlFragment },
 ): Promise<void> {
-  for (let portion = 0; portion < PURGE.portionsMax; portion += 1) {
+  for (let portion = 0; portion < STATEMENTS_MAX; portion += 1) {
     const deleted = await system.sql('deleteOldSystemRows')`
-      delete from ${table} where ctid = any(array(select ctid from ${table} where ${isOld} limit ${PURGE.portionSize}))
+      delete from ${table} where ctid = any(array(select ctid from ${table} where ${isOld} limit ${system.portions.purge}))
       returning 1`
-    if (deleted.length < PURGE.portionSize) return
+    if (deleted.length < system.portions.purge) return
   }
 }

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { DELETION } from '../../../src/features/automation/delete-history.ts'
 import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { CITUS_URL } from '../../support/postgres.ts'
@@ -11,14 +10,13 @@ const MESSAGES = 8
 const TABLES = ['messages', 'runs', 'run_steps', 'conversations', 'message_statuses']
 
 describe('deletion of a contact or channel with many messages', () => {
-  const { portionSize, stepSize } = DELETION
   let app: TestApp
   let workspace: WorkspaceClient
   let other: string
 
   before(async () => {
-    Object.assign(DELETION, { portionSize: PORTION, stepSize: PORTION })
     app = await startTestApp()
+    Object.assign(app.system.portions, { history: PORTION, historyStep: PORTION })
     // Distributed tables have no triggers.
     if (CITUS_URL === undefined) await limitStatements()
   })
@@ -47,10 +45,7 @@ describe('deletion of a contact or channel with many messages', () => {
         referencing old table as gone for each statement execute function forbid_cascade()`)
   }
 
-  after(async () => {
-    Object.assign(DELETION, { portionSize, stepSize })
-    await app.stop()
-  })
+  after(() => app.stop())
 
   beforeEach(async () => {
     workspace = await buildWorkspace(app)

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
 import { deleteExpired } from '../../../src/features/retention/delete-expired.ts'
-import { EXPIRY } from '../../../src/features/retention/expired-rows.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY } from '../../../src/platform/time.ts'
@@ -20,15 +19,14 @@ const TABLES = ['messages', 'runs', 'run_steps', 'message_statuses', 'events', '
 
 describe('retention of a workspace', function () {
   this.timeout(30_000)
-  const { portionSize } = EXPIRY
   const lines: string[] = []
   let app: TestApp
   let workspace: WorkspaceClient
   let conversationId: string
 
   before(async () => {
-    EXPIRY.portionSize = PORTION
     app = await startTestApp({}, undefined, createLogger('info', { write: (line) => lines.push(line) }))
+    app.system.portions.retention = PORTION
     // Distributed tables have no triggers.
     if (CITUS_URL === undefined) await limitStatements()
   })
@@ -46,10 +44,7 @@ describe('retention of a workspace', function () {
     }
   }
 
-  after(async () => {
-    EXPIRY.portionSize = portionSize
-    await app.stop()
-  })
+  after(() => app.stop())
 
   beforeEach(async () => {
     workspace = await buildWorkspace(app)

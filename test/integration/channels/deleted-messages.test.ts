@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { DELETION } from '../../../src/features/automation/delete-history.ts'
 import { purgeDeletedMessageIds } from '../../../src/features/retention/purge-deleted-message-ids.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
 import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
@@ -74,9 +73,10 @@ describe('webhook that is repeated after its contact was deleted', () => {
   it('is not answered again if the history was deleted in several transactions', async () => {
     const wamid = newWamid()
     await receive(wamid)
-    const { stepSize } = DELETION
-    DELETION.stepSize = 1
-    await deleteContact().finally(() => (DELETION.stepSize = stepSize))
+    const { portions } = app.system
+    const { historyStep } = portions
+    portions.historyStep = 1
+    await deleteContact().finally(() => (portions.historyStep = historyStep))
     await receive(wamid)
     expect(listAnswers()).to.deep.equal(['Answer to hi'])
     expect(await listContacts()).to.deep.equal([])

@@ -7,7 +7,6 @@ import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses
 import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
 import { purgeDeletedMessageIds } from '../../../src/features/retention/purge-deleted-message-ids.ts'
 import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'
-import { PURGE } from '../../../src/features/retention/purge-rows.ts'
 import { purgeThrottleWindows } from '../../../src/features/external-calls/throttle-windows.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
@@ -36,14 +35,13 @@ const PURGES: Record<string, Purge> = {
 const OF_CHANNELS = new Set(['channel_webhooks', 'message_statuses'])
 
 describe('purges of old rows', () => {
-  const { portionSize } = PURGE
   let app: TestApp
   let workspaces: WorkspaceClient[]
   let channels: string[]
 
   before(async () => {
-    PURGE.portionSize = PORTION
     app = await startTestApp()
+    app.system.portions.purge = PORTION
     workspaces = [await buildWorkspace(app), await buildWorkspace(app)]
     channels = await Promise.all(workspaces.map(async (workspace) => (await buildChannel(workspace)).id))
     // Distributed tables have no triggers.
@@ -63,10 +61,7 @@ describe('purges of old rows', () => {
     }
   }
 
-  after(async () => {
-    PURGE.portionSize = portionSize
-    await app.stop()
-  })
+  after(() => app.stop())
 
   function buildRows(table: string, at: Date): object[] {
     const [id, key] = [newId(), randomBytes(32)]
