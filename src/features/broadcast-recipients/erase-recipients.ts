@@ -1,4 +1,5 @@
 import type { Scope } from '../../scope/scope.ts'
+import { allowsRecipientSql } from './recipient-status.ts'
 import { addressHashSql } from './take-addresses.ts'
 
 /**
@@ -13,18 +14,19 @@ export async function eraseRecipients(tx: Scope, contactId: string): Promise<voi
     with queued as (
        select m.id, r.id as recipient_id from broadcast_recipients r
        join messages m on m.tenant_id = ${tx.tenantId} and m.id = r.message_id
-       where r.tenant_id = ${tx.tenantId} and r.contact_id = ${contactId} and r.status = 'sending' and m.status = 'queued'
+       where r.tenant_id = ${tx.tenantId} and r.contact_id = ${contactId} and ${allowsRecipientSql('eraseWithdrawn')} and m.status = 'queued'
        order by m.id for no key update of m),
      withdrawn as (
        delete from outbox o using queued
        where o.tenant_id = ${tx.tenantId} and o.message_id = queued.id and o.leased_at is null and o.attempts = 0
        returning queued.recipient_id),
      locked as (
-       select id, status as previous,
-         case when status = 'pending' or id in (select recipient_id from withdrawn) then 'skipped'
-           when status = 'sending' then 'unknown' else status end as status,
+       select r.id, r.status as previous,
+         case when ${allowsRecipientSql('erasePending')} or r.id in (select recipient_id from withdrawn) then 'skipped'
+           when ${allowsRecipientSql('eraseSending')} then 'unknown' else r.status end as status,
          ${addressHashSql(tx, 'coalesce(sent_to, address)')} as address_hash
-       from broadcast_recipients where tenant_id = ${tx.tenantId} and contact_id = ${contactId} order by id for no key update)
+       from broadcast_recipients r where r.tenant_id = ${tx.tenantId} and r.contact_id = ${contactId}
+       order by r.id for no key update)
      update broadcast_recipients r set status = locked.status, address = null, sent_to = null, params = '{}', updated_at = ${now},
        sent_hash = case when locked.status not in ('skipped', 'canceled') then address_hash end,
        skip_reason = case when previous <> locked.status and locked.status = 'skipped' then 'contact_deleted' else r.skip_reason end,

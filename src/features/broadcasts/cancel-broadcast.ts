@@ -16,7 +16,7 @@ export function cancelBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
     const broadcast = await lockForTransition(tx, broadcastId, 'cancel')
     if (broadcast.startedAt === null) await deletePhones(tx, broadcastId)
     await changeStatus(tx, broadcast, 'cancel', { completedAt: tx.now(), workAt: tx.now() })
-    await withdrawQueued(tx, broadcast, 'canceled')
+    await withdrawQueued(tx, broadcast, 'withdrawFinally')
     if (await cancelPending(tx, broadcast)) tx.enqueue(broadcastJob(tx.tenantId, broadcast.channelId))
     return getBroadcast(tx, { broadcastId })
   })

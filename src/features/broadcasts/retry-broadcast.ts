@@ -4,6 +4,7 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
 import { takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
+import { allowsRecipientSql, recipientStatusSql } from '../broadcast-recipients/recipient-status.ts'
 import { readCounts } from './counts.ts'
 import { getBroadcast } from './queries.ts'
 import type { Broadcast, RetryBroadcast } from './schema.ts'
@@ -55,14 +56,14 @@ async function makePending(
   const now = tx.now()
   const [row] = await tx.sql<{ count: number }>('retryRecipients')`
     with locked as (
-       select id, status as previous from broadcast_recipients
-       where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId} and provider_message_id is null
+       select r.id, r.status as previous from broadcast_recipients r
+       where r.tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId} and provider_message_id is null
          and accepted_count = 0 and address is not null and (
-           status = 'failed' and (${recipientIds === undefined} or id = any(${recipientIds ?? []}))
-           or status = 'unknown' and id = any(${notAcceptedRecipientIds}))
+           ${allowsRecipientSql('retry')} and (${recipientIds === undefined} or id = any(${recipientIds ?? []}))
+           or ${allowsRecipientSql('retryDoubted')} and id = any(${notAcceptedRecipientIds}))
        order by id for no key update),
      changed as (
-       update broadcast_recipients r set status = 'pending', message_id = null, due_at = ${now}, updated_at = ${now},
+       update broadcast_recipients r set ${recipientStatusSql('retry')}, message_id = null, due_at = ${now}, updated_at = ${now},
          doubt_settled_at = case when previous = 'unknown' then ${now} else r.doubt_settled_at end,
          doubt_settled_by = case when previous = 'unknown' then 'member' else r.doubt_settled_by end
        from locked where r.tenant_id = ${tx.tenantId} and r.id = locked.id and r.status = locked.previous

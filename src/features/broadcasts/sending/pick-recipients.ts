@@ -2,6 +2,7 @@ import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadc
 import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope/scope.ts'
+import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'
 import { isAddressTakenSql } from '../../broadcast-recipients/take-addresses.ts'
 import {
   ADDRESS,
@@ -82,9 +83,9 @@ export async function pickRecipients(
 export async function skipRecipients(tx: Scope, skipped: { id: string; reason: SkipReason }[]): Promise<void> {
   if (skipped.length === 0) return
   await tx.sql('skipRecipients')`
-    update broadcast_recipients r set status = 'skipped', skip_reason = x.reason, updated_at = ${tx.now()}
+    update broadcast_recipients r set ${recipientStatusSql('skip')}, skip_reason = x.reason, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(skipped)}::jsonb) as x (id uuid, reason text)
-     where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'`
+     where r.tenant_id = ${tx.tenantId} and r.id = x.id and ${allowsRecipientSql('skip')}`
 }
 
 async function postponeRecipients(tx: Scope, postponed: { id: string; until: Date }[]): Promise<void> {

@@ -10,6 +10,7 @@ import { ensureConversations, type EnsuredConversation } from '../../conversatio
 import { isWindowOpen } from '../../conversations/service-window.ts'
 import { nextMessageId } from '../../outbound/next-message-id.ts'
 import { queueMessages } from '../../outbound/queue-messages.ts'
+import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'
 import { listUncounted, readRemainingLimit } from '../../broadcast-recipients/messaging-limit.ts'
 import { type PickedRecipient, skipRecipients } from './pick-recipients.ts'
 
@@ -102,11 +103,11 @@ async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string
     address: recipient.address,
   }))
   const started = await tx.sql<{ id: string }>('startSending')`
-    update broadcast_recipients r set status = 'sending', message_id = x.message_id,
+    update broadcast_recipients r set ${recipientStatusSql('start')}, message_id = x.message_id,
        sent_to = nullif(x.address, r.address), attempt = attempt + 1,
        error = null, failed_at = null, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid, address text)
-     where r.tenant_id = ${tx.tenantId} and r.id = x.id and r.status = 'pending'
+     where r.tenant_id = ${tx.tenantId} and r.id = x.id and ${allowsRecipientSql('start')}
      returning r.id`
   return new Set(started.map(({ id }) => id))
 }

@@ -4,6 +4,7 @@ import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
 import { allowsSql, statusSql } from '../../outbound/message-status.ts'
 import { uncountForPairs } from '../../outbound/queue-messages.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
+import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'
 import type { PauseReason } from '../../broadcast-recipients/channel-alerts.ts'
 import { changeStatus } from '../transitions.ts'
 
@@ -12,21 +13,21 @@ const PORTION = 5000
 type Withdrawn = MessageRef & { queuedAt: Date; wasTried: boolean }
 
 /**
- * Cancels the messages of a locked broadcast that no worker has claimed. Their recipients become `status`: those who are
- * to be sent the message later only if the provider was never called for it.
+ * Cancels the messages of a locked broadcast that no worker has claimed. Their recipients are pending again, if the
+ * provider was never called for them, or canceled.
  */
 export async function withdrawQueued(
   tx: Scope,
   { id: broadcastId }: Pick<BroadcastRow, 'id'>,
-  status: 'pending' | 'canceled',
+  change: 'withdraw' | 'withdrawFinally',
 ): Promise<void> {
-  const isFinal = status === 'canceled'
+  const isFinal = change === 'withdrawFinally'
   const now = tx.now()
   const canceled = await tx.sql<Withdrawn>('withdrawQueued')`
     with locked as (
        select m.id, m.conversation_id, r.id as recipient_id from broadcast_recipients r
        join messages m on m.tenant_id = ${tx.tenantId} and m.id = r.message_id
-       where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcastId} and r.status = 'sending' and ${sqlText(allowsSql('cancel'))}
+       where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcastId} and ${allowsRecipientSql(change)} and ${sqlText(allowsSql('cancel'))}
        order by m.id for no key update of m),
      removed as (
        delete from outbox o using locked
@@ -38,9 +39,9 @@ export async function withdrawQueued(
        where m.tenant_id = ${tx.tenantId} and m.id = removed.message_id and ${sqlText(allowsSql('cancel'))}
        returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.created_at as queued_at, removed.was_tried),
      changed as (
-       update broadcast_recipients r set status = ${status}, updated_at = ${now},
+       update broadcast_recipients r set ${recipientStatusSql(change)}, updated_at = ${now},
          message_id = case when ${isFinal} then r.message_id end, attempt = r.attempt - (not ${isFinal})::int
-       from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and r.status = 'sending')
+       from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and ${allowsRecipientSql(change)})
      select * from canceled`
   await uncountForPairs(
     tx,
@@ -51,7 +52,7 @@ export async function withdrawQueued(
 
 /** Pauses a locked broadcast. Its messages that no worker has claimed are withdrawn; their recipients are pending again. */
 export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: PauseReason): Promise<void> {
-  await withdrawQueued(tx, broadcast, 'pending')
+  await withdrawQueued(tx, broadcast, 'withdraw')
   await changeStatus(tx, broadcast, 'pause', { statusReason: reason, workAt: null })
 }
 
@@ -59,8 +60,8 @@ export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: Pa
 export async function cancelPending(tx: Scope, { id: broadcastId }: Pick<BroadcastRow, 'id'>): Promise<boolean> {
   const [row] = await tx.sql<{ count: number }>('cancelPending')`
     with changed as (
-       update broadcast_recipients r set status = 'canceled', updated_at = ${tx.now()}
-       where r.tenant_id = ${tx.tenantId} and r.status = 'pending' and r.id in (
+       update broadcast_recipients r set ${recipientStatusSql('cancel')}, updated_at = ${tx.now()}
+       where r.tenant_id = ${tx.tenantId} and ${allowsRecipientSql('cancel')} and r.id in (
          select id from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
            and status = 'pending' order by due_at, id limit ${PORTION})
        returning r.id)
