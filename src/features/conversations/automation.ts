@@ -25,7 +25,7 @@ export function pausedColumns(reason: PauseReason, until: Date | null): Automati
 }
 
 /** True while automation is paused. A pause that has expired counts as over although the row still says `paused`. */
-function isAutomationPaused(
+export function isAutomationPaused(
   { automationState, automationUntil }: Omit<AutomationColumns, 'automationReason'>,
   now: Date,
 ): boolean {

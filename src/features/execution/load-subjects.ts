@@ -2,6 +2,8 @@ import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { isAutomationPaused } from '../conversations/automation.ts'
+import { isWindowOpen } from '../conversations/service-window.ts'
 import { contactFactsSql, WORKSPACE_FACTS_SQL } from '../contacts/contact-facts.ts'
 
 type ConversationRow = Omit<Subject, 'isPaused' | 'isPausedByReply' | 'mailbox'> & {
@@ -46,12 +48,12 @@ function toSubject(row: ConversationRow, now: Date): Subject {
     ...loaded,
     mailbox: { kind: 'conversation', id: loaded.conversationId },
     isPausedByReply: automationReason === 'human_reply',
-    isPaused: automationState === 'paused' && (automationUntil === null || automationUntil > now),
+    isPaused: isAutomationPaused({ automationState, automationUntil }, now),
     conversation: {
       ...loaded.conversation,
       lastInboundAt: lastInboundAt?.toISOString() ?? null,
       windowExpiresAt: windowExpiresAt?.toISOString() ?? null,
-      canSendFreeform: windowExpiresAt !== null && now < windowExpiresAt,
+      canSendFreeform: isWindowOpen(windowExpiresAt, now),
     },
   }
 }
