@@ -27,7 +27,7 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
   [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
   ['fire timers', /update run_waits w set due_at = null/],
   ['claim external calls', /update external_calls e set due_at/],
-  ['finish external call', /delete from "external_calls"/],
+  ['finish external call', /delete from external_calls where/],
 ]
 
 const HTTP_TRANSACTIONS = ['ingest', STATUSES_TRANSACTION]

@@ -26,8 +26,7 @@ export class Scope {
   readonly files: FileStore
   readonly uploads: Dependencies['uploads']
   readonly portions: Dependencies['portions']
-  /** For statements that the query builder cannot express. Each must name `tenantId` itself. */
-  readonly db: Database
+  readonly #db: Database
   readonly #dependencies: Dependencies
   readonly #ending: Ending | undefined
 
@@ -36,7 +35,7 @@ export class Scope {
     this.#ending = ending
     this.tenantId = tenantId
     this.actor = actor
-    this.db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
+    this.#db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
     this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.allowsLoopback = dependencies.allowsLoopback
@@ -50,7 +49,7 @@ export class Scope {
   }
 
   query<M extends TenantModel>(model: TenantModelClass<M>): M['QueryBuilderType'] {
-    return model.query(this.db).context({ tenantId: this.tenantId })
+    return model.query(this.#db).context({ tenantId: this.tenantId })
   }
 
   /**
@@ -59,7 +58,7 @@ export class Scope {
    * @throws Error if the statement may reach the rows of other tenants
    */
   sql<Row = unknown>(name: string, options?: SqlOptions): SqlTag<Row> {
-    return createSqlTag(this.db, name, (statement) => assertNamesTenant(statement, this.tenantId), options)
+    return createSqlTag(this.#db, name, (statement) => assertNamesTenant(statement, this.tenantId), options)
   }
 
   /** Returns undefined for a malformed id, a missing row and a row of another tenant alike. */
@@ -117,7 +116,7 @@ export class Scope {
     const committed =
       shared && size !== undefined && lockTimeoutMs === undefined
         ? shared.run(this.tenantId, size, run)
-        : transact(this.db, (db) => run(db, false))
+        : transact(this.#db, (db) => run(db, false))
     return afterCommit(committed, () => announce(), { isInner: this.#ending !== undefined })
   }
 
@@ -177,7 +176,7 @@ export class Scope {
   async record(...events: Event[]): Promise<void> {
     if (this.#ending) return void this.#ending.events.push(...events)
     if (events.length === 0) return
-    await writeEvents(this.db, { tenantId: this.tenantId, now: this.now() }, events)
+    await writeEvents(this.#db, { tenantId: this.tenantId, now: this.now() }, events)
     this.#dependencies.notifications.publish('events', this.tenantId)
   }
 }

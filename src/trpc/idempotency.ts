@@ -108,18 +108,18 @@ async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | und
   }
   const existing = await findAnswer(tx, request)
   if (existing) return existing
-  const row = { tenant_id: tx.tenantId, route, key, request_hash: hash, created_at: tx.now() }
-  await tx.db('idempotency_keys').insert(row)
+  await tx.sql('claimIdempotencyKey')`
+    insert into idempotency_keys (tenant_id, route, key, request_hash, created_at)
+    values (${tx.tenantId}, ${route}, ${key}, ${hash}, ${tx.now()})`
   return undefined
 }
 
 /** @throws UnprocessableError `idempotency_key_reused` */
 async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
-  const existing = await scope
-    .db('idempotency_keys')
-    .where({ tenant_id: scope.tenantId, route, key })
-    .first<{ request_hash: Buffer; response: Serialized } | undefined>()
-  if (!existing || existing.request_hash.equals(hash)) return existing?.response
+  const [existing] = await scope.sql<{ requestHash: Buffer; response: Serialized }>('findAnswer')`
+    select request_hash, response from idempotency_keys
+    where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key}`
+  if (!existing || existing.requestHash.equals(hash)) return existing?.response
   throw new UnprocessableError(
     'idempotency_key_reused',
     'This Idempotency-Key was used with another request. Use a new key for a new request',
@@ -141,5 +141,6 @@ async function recordAnswer(
       state.resetSeconds,
     )
   }
-  await tx.db('idempotency_keys').where({ tenant_id: tx.tenantId, route, key }).update({ response })
+  await tx.sql('keepAnswer')`
+    update idempotency_keys set response = ${response} where tenant_id = ${tx.tenantId} and route = ${route} and key = ${key}`
 }

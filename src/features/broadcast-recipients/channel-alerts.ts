@@ -16,9 +16,9 @@ const REASONS = new Map<string, PauseReason>([
 /** Records an error that concerns a whole channel, if broadcasts must be paused for it. Nothing is locked. */
 export async function recordChannelAlert(tx: Scope, channelId: string, code: string): Promise<void> {
   if (!REASONS.has(code)) return
-  await tx
-    .db('channel_alerts')
-    .insert({ tenant_id: tx.tenantId, id: newId(), channel_id: channelId, code, created_at: tx.now() })
+  await tx.sql('recordChannelAlert')`
+    insert into channel_alerts (tenant_id, id, channel_id, code, created_at)
+    values (${tx.tenantId}, ${newId()}, ${channelId}, ${code}, ${tx.now()})`
 }
 
 export type ChannelAlert = { reason: PauseReason; at: Date }

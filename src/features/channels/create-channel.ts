@@ -30,7 +30,7 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
       createdAt: now,
       updatedAt: now,
     })
-    await tx.db('channel_routes').insert({ channel_id: channelId, tenant_id: tx.tenantId })
+    await tx.sql('addRoute')`insert into channel_routes (channel_id, tenant_id) values (${channelId}, ${tx.tenantId})`
     await tx.record({ type: 'channel.connected', data: { channelId } })
     return toChannel(await tx.get(ChannelRow, channelId))
   })

@@ -29,10 +29,9 @@ export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords
     optOut: toChanges(input.optOut),
     optIn: toChanges(input.optIn),
   }
-  await scope
-    .db('workspaces')
-    .where({ id: scope.tenantId })
-    .update({ consent_keywords: JSON.stringify(settings), updated_at: scope.now() })
+  await scope.sql('putConsentKeywords')`
+    update workspaces set consent_keywords = ${JSON.stringify(settings)}, updated_at = ${scope.now()}
+    where id = ${scope.tenantId}`
   scope.forget(CACHE_KEY)
   return toConsentKeywords(settings)
 }

@@ -1,4 +1,5 @@
 import { newId } from '../../platform/ids.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 
@@ -7,20 +8,18 @@ export type NewIdentity = { contactId: string; kind: 'phone' | 'bsuid'; value: s
 /** Saves names by which a channel knows contacts. One that belongs to another contact of the channel stays with it. */
 export async function saveIdentities(tx: Scope, channelId: string, identities: NewIdentity[]): Promise<void> {
   if (identities.length === 0) return
+  const createdAt = tx.now()
   const rows = identities.map(({ contactId, kind, value }) => ({
-    tenant_id: tx.tenantId,
     id: newId(),
-    contact_id: contactId,
-    channel_id: channelId,
+    contactId,
+    channelId,
     kind,
     value,
-    created_at: tx.now(),
+    createdAt,
   }))
-  await tx
-    .db('contact_identities')
-    .insert(sortForLocking(rows, ({ value }) => value))
-    .onConflict(['tenant_id', 'channel_id', 'kind', 'value'])
-    .ignore()
+  const sorted = sortForLocking(rows, ({ value }) => value)
+  await tx.sql('saveIdentities')`
+    ${insertRowsSql('contact_identities', tx.tenantId, sorted)} on conflict (tenant_id, channel_id, kind, value) do nothing`
 }
 
 type Identity = { id: string; kind: 'phone' | 'bsuid'; value: string; channelId: string }
@@ -31,10 +30,10 @@ export async function removeIdentities(
   contactId: string,
   isRemoved: (identity: Identity) => boolean,
 ): Promise<void> {
-  const { db, tenantId } = tx
+  const { tenantId } = tx
   const identities = await tx.sql<Identity>('listIdentities')`
     select id, kind, value, channel_id from contact_identities where tenant_id = ${tenantId} and contact_id = ${contactId}`
   const ids = identities.filter(isRemoved).map(({ id }) => id)
   if (ids.length === 0) return
-  await db('contact_identities').where({ tenant_id: tenantId }).whereIn('id', ids).delete()
+  await tx.sql('removeIdentities')`delete from contact_identities where tenant_id = ${tenantId} and id = any(${ids})`
 }

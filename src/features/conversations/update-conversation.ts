@@ -54,7 +54,8 @@ function eventType(status: UpdateConversation['status'], previous: string): Even
 }
 
 async function assertMember(tx: Scope, userId: string): Promise<void> {
-  const member =
-    isUuid(userId) && (await tx.db('memberships').where({ workspace_id: tx.tenantId, user_id: userId }).first())
-  if (!member) throw new NotFoundError('Member')
+  if (!isUuid(userId)) throw new NotFoundError('Member')
+  const members = await tx.sql('findMember')`
+    select from memberships where workspace_id = ${tx.tenantId} and user_id = ${userId}`
+  if (members.length === 0) throw new NotFoundError('Member')
 }

@@ -45,19 +45,13 @@ const LOADERS: Record<ReferenceKind, Loader> = {
   workflow: (scope, names) =>
     loadStates(scope, { table: 'workflows', names, state: `case status when 'published' then 'on' else 'off' end` }),
   member: async (scope, names) => {
-    const rows = await scope
-      .db('memberships')
-      .where('workspace_id', scope.tenantId)
-      .whereIn('user_id', names.filter(isUuid))
-      .select<{ user_id: string }[]>('user_id')
-    return new Map(rows.map(({ user_id }) => [user_id, 'on']))
+    const rows = await scope.sql<{ userId: string }>('findMembers')`
+      select user_id from memberships where workspace_id = ${scope.tenantId} and user_id = any(${names.filter(isUuid)})`
+    return new Map(rows.map(({ userId }) => [userId, 'on']))
   },
   tool: async (scope, names) => {
-    const workspaceTools = await scope
-      .db('tools')
-      .where('tenant_id', scope.tenantId)
-      .whereIn('name', names)
-      .select<{ name: string; enabled: boolean }[]>('name', 'enabled')
+    const workspaceTools = await scope.sql<{ name: string; enabled: boolean }>('findTools')`
+      select name, enabled from tools where tenant_id = ${scope.tenantId} and name = any(${names})`
     const rows = [...BUILTIN_TOOLS, ...workspaceTools]
     return new Map(rows.map(({ name, enabled }) => [name, enabled ? 'on' : 'off']))
   },

@@ -29,10 +29,9 @@ export class AiTranscript {
   }
 
   static async load(scope: Scope, call: ClaimedCall): Promise<AiTranscript> {
-    const stored = await scope
-      .db('ai_transcripts')
-      .where({ tenant_id: scope.tenantId, run_id: call.runId, step_index: call.stepIndex })
-      .first<{ entries: TranscriptEntry[]; version: number } | undefined>('entries', 'version')
+    const [stored] = await scope.sql<{ entries: TranscriptEntry[]; version: number }>('loadTranscript')`
+      select entries, version from ai_transcripts
+      where tenant_id = ${scope.tenantId} and run_id = ${call.runId} and step_index = ${call.stepIndex}`
     return new AiTranscript(call, stored?.entries ?? [], stored?.version ?? 0)
   }
 
@@ -51,19 +50,18 @@ export class AiTranscript {
   /** Deletes the transcript of a completed step, whose output has what is kept. */
   async delete(tx: Scope): Promise<void> {
     const { runId, stepIndex } = this.#call
-    await tx.db('ai_transcripts').where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex }).delete()
+    await tx.sql('deleteTranscript')`
+      delete from ai_transcripts where tenant_id = ${tx.tenantId} and run_id = ${runId} and step_index = ${stepIndex}`
   }
 
   /** Takes the locks in the order of advancing a run: the mailbox, then the call. */
   async #lock(tx: Scope): Promise<void> {
     const { runId, stepIndex, attempt, claimCount, mailbox } = this.#call
     await lockMailboxes(tx, [mailbox])
-    const row = await tx
-      .db('external_calls')
-      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
-      .forUpdate()
-      .first('run_id')
-    if (!row) throw supersededError()
+    const calls = await tx.sql('lockCall')`
+      select from external_calls where tenant_id = ${tx.tenantId} and run_id = ${runId} and step_index = ${stepIndex}
+        and attempt = ${attempt} and claim_count = ${claimCount} for update`
+    if (calls.length === 0) throw supersededError()
   }
 
   async #insert(tx: Scope, entry: TranscriptEntry): Promise<void> {

@@ -113,11 +113,10 @@ export function completeCall(scope: Scope, call: ClaimedCall, execution: Executi
   return scope.transaction(async (tx) => {
     // An execution that changes our tables takes its locks in the order of advancing a run.
     if ('complete' in execution) await lockMailboxes(tx, [mailbox])
-    const deleted = await tx
-      .db('external_calls')
-      .where({ tenant_id: tx.tenantId, run_id: runId, step_index: stepIndex, attempt, claim_count: claimCount })
-      .delete()
-    if (deleted === 0) return false
+    const deleted = await tx.sql('deleteCall')`
+      delete from external_calls where tenant_id = ${tx.tenantId} and run_id = ${runId} and step_index = ${stepIndex}
+        and attempt = ${attempt} and claim_count = ${claimCount} returning 1`
+    if (deleted.length === 0) return false
     const result = 'complete' in execution ? await execution.complete(tx) : execution
     const payload = { runId, epoch, result: sanitizeResult(result) }
     await putItems(tx, [{ id: newId(), mailbox, kind: 'result', payload }])

@@ -1,6 +1,7 @@
 import { executeJob } from '../automation/jobs.ts'
 import { type JsonObject, isFinished } from '../../engine/model/run.ts'
 import { addMs, CLOCK_TOLERANCE_MS } from '../../platform/time.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 
@@ -20,21 +21,19 @@ export type NewCall = {
 export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
   if (calls.length === 0) return
   const now = tx.now()
-  await tx.db('external_calls').insert(
-    calls.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
-      tenant_id: tx.tenantId,
-      run_id: runId,
-      step_index: stepIndex,
-      attempt,
-      step_id: stepId,
-      epoch,
-      timeout_ms: timeoutMs,
-      request: JSON.stringify(request),
-      // Calls are claimed in the order of this time, and no call depends on an earlier one.
-      due_at: addMs(now, -CLOCK_TOLERANCE_MS),
-      created_at: now,
-    })),
-  )
+  const rows = calls.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
+    runId,
+    stepIndex,
+    attempt,
+    stepId,
+    epoch,
+    timeoutMs,
+    request,
+    // Calls are claimed in the order of this time, and no call depends on an earlier one.
+    dueAt: addMs(now, -CLOCK_TOLERANCE_MS),
+    createdAt: now,
+  }))
+  await tx.sql('requestCalls')`${insertRowsSql('external_calls', tx.tenantId, rows)}`
   tx.enqueue(executeJob(tx.tenantId))
 }
 

@@ -78,17 +78,12 @@ async function processKept(scope: Scope, ref: ProviderWebhookRef) {
       return { ...failure, status }
     },
   )
-  const bindings = { ...row, ...changes }
-  await scope
-    .db('channel_webhooks')
-    .where({ tenant_id: scope.tenantId, id: row.id })
-    .update({
-      status: bindings.status,
-      outcome: JSON.stringify(bindings.outcome),
-      error: JSON.stringify(bindings.error),
-      due_at: bindings.dueAt,
-    })
-  return bindings
+  const changed = { ...row, ...changes }
+  await scope.sql('keepAttempt')`
+    update channel_webhooks set status = ${changed.status}, outcome = ${JSON.stringify(changed.outcome)},
+      error = ${JSON.stringify(changed.error)}, due_at = ${changed.dueAt}
+    where tenant_id = ${scope.tenantId} and id = ${row.id}`
+  return changed
 }
 
 async function storeAgain(target: InboundChannel, body: Buffer): Promise<Inbound> {

@@ -47,15 +47,10 @@ export async function postpone(
   const isAwaited = createdAt >= addMs(now, -ROOM_AWAITED_MS)
   const retryMs = waitsForRoom ? (isAwaited ? ROOM_CHECKED_MS : undefined) : RETRY_DELAYS_MS[attempts - 1]
   const delayMs = isFinal ? undefined : retryMs
-  await scope
-    .db('message_media')
-    .where({ tenant_id: scope.tenantId, message_id: messageId, status: 'pending' })
-    .update({
-      error: problem,
-      attempts: waitsForRoom ? attempts - 1 : attempts,
-      status: delayMs === undefined ? 'failed' : 'pending',
-      due_at: delayMs === undefined ? null : addMs(now, delayMs),
-    })
+  await scope.sql('postponeMedia')`
+    update message_media set error = ${problem}, attempts = ${waitsForRoom ? attempts - 1 : attempts},
+      status = ${delayMs === undefined ? 'failed' : 'pending'}, due_at = ${delayMs === undefined ? null : addMs(now, delayMs)}
+    where tenant_id = ${scope.tenantId} and message_id = ${messageId} and status = 'pending'`
 }
 
 /** Lets all due files of a workspace wait for room, without asking their providers. */

@@ -46,11 +46,9 @@ async function failAbandoned(tx: Scope, message: AbandonedMessage, leasedBefore:
   const { messageId, conversationId } = message
   await tx.sql('lockMessage')`
     select from messages where tenant_id = ${tx.tenantId} and id = ${messageId} for no key update`
-  const claimed = await tx
-    .db('outbox')
-    .where({ tenant_id: tx.tenantId, conversation_id: conversationId, message_id: messageId })
-    .where('leased_at', '<', leasedBefore)
-    .select('message_id')
+  const claimed = await tx.sql('findAbandoned')`
+    select from outbox where tenant_id = ${tx.tenantId} and conversation_id = ${conversationId}
+      and message_id = ${messageId} and leased_at < ${leasedBefore}`
   if (claimed.length > 0) await failMessages(tx, [{ ...message, error: DELIVERY_UNKNOWN_ERROR }])
 }
 

@@ -111,13 +111,13 @@ export class FileUploads {
 
   /** Forgets a copy that the provider may have lost. The message, which it refused, is sent again with a new one. */
   async #forget(mediaId: string, refusal: SendResult & { kind: 'refused' }): Promise<SendResult> {
+    const scope = this.#scope
     try {
-      await this.#scope
-        .db('provider_media')
-        .where({ tenant_id: this.#scope.tenantId, media_id: mediaId, channel_id: this.#channel.id })
-        .delete()
+      await scope.sql('forgetProviderMedia')`
+        delete from provider_media
+        where tenant_id = ${scope.tenantId} and media_id = ${mediaId} and channel_id = ${this.#channel.id}`
     } catch (error) {
-      this.#scope.log.warn({ err: error, mediaId }, 'could not forget the copy of a file')
+      scope.log.warn({ err: error, mediaId }, 'could not forget the copy of a file')
       return refusal
     }
     return { ...refusal, kind: 'retry', scope: 'recipient', afterMs: SECOND }

@@ -68,7 +68,8 @@ export async function saveDryRun(
   const simulated = steps.map((step) => ({ runId: state.id, step: withoutMessage(step) }))
   await saveSteps(tx, simulated)
   if (workflow.version === UNPUBLISHED) await tx.query(RunRow).findOne('id', state.id).patch({ isDraft: true })
-  await tx.db('run_steps').where({ tenant_id: tx.tenantId, run_id: state.id }).update({ simulated: true })
+  await tx.sql('markSimulated')`
+    update run_steps set simulated = true where tenant_id = ${tx.tenantId} and run_id = ${state.id}`
   await copySteps(tx, { from: original.id, to: state.id, count: reusedCount })
 }
 

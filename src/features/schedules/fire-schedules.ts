@@ -45,17 +45,11 @@ async function fireChunk(tx: Scope, { workflowId, key }: ScheduleRef): Promise<b
   if (time) await startChunk(tx, { workflowId, key, time, contacts })
   else tx.log.warn({ workflowId, missedAt: schedule.nextAt }, 'skipped a schedule that is too late')
   const isUnfinished = schedule.groupId !== null && contacts.length === CHUNK
-  await tx
-    .db('schedules')
-    .where({ tenant_id: tx.tenantId, workflow_id: workflowId, key })
-    .update(
-      isUnfinished
-        ? { next_at: time, cursor: contacts.at(-1) }
-        : {
-            next_at: occurrenceAfter(schedule, time ?? tx.now()),
-            cursor: null,
-          },
-    )
+  const nextAt = isUnfinished ? time : occurrenceAfter(schedule, time ?? tx.now())
+  const cursor = isUnfinished ? contacts.at(-1) : null
+  await tx.sql('moveSchedule')`
+    update schedules set next_at = ${nextAt ?? null}, cursor = ${cursor ?? null}
+    where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and key = ${key}`
   return isUnfinished
 }
 
@@ -85,9 +79,11 @@ async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueS
 /** Lists the next contacts of a group by ID, so that the last one is the cursor. Without a group, one run has no contact. */
 async function listContacts(tx: Scope, { groupId, cursor }: DueSchedule): Promise<(string | null)[]> {
   if (groupId === null) return [null]
-  const members = tx.db('group_contacts').where({ tenant_id: tx.tenantId, group_id: groupId })
-  if (cursor !== null) void members.andWhere('contact_id', '>', cursor)
-  return members.orderBy('contact_id').limit(CHUNK).pluck('contact_id')
+  const rows = await tx.sql<{ contactId: string }>('listGroupContacts')`
+    select contact_id from group_contacts
+    where tenant_id = ${tx.tenantId} and group_id = ${groupId} and (${cursor}::uuid is null or contact_id > ${cursor})
+    order by contact_id limit ${CHUNK}`
+  return rows.map(({ contactId }) => contactId)
 }
 
 type DueSchedule = {

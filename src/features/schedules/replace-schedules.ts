@@ -2,6 +2,7 @@ import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import { schedule, type ScheduleTrigger } from '../../triggers/schedule.ts'
 import { nextOccurrence } from '../../platform/calendar/cron.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 
@@ -17,15 +18,13 @@ export async function replaceSchedules(
   const triggers = (compiled?.triggers ?? []).filter(schedule.is)
   const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
   const rows = triggers.map((trigger) => toRow(trigger, zone, tx.now()))
-  const workflow = { tenant_id: tx.tenantId, workflow_id: workflowId }
   const keys = rows.map(({ key }) => key)
-  await tx.db('schedules').where(workflow).whereNotIn('key', keys).delete()
+  await tx.sql('deleteSchedules')`
+    delete from schedules where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and not key = any(${keys})`
   if (rows.length === 0) return
-  await tx
-    .db('schedules')
-    .insert(rows.map((row) => ({ ...workflow, ...row, created_at: tx.now() })))
-    .onConflict(['tenant_id', 'workflow_id', 'key'])
-    .ignore()
+  const added = rows.map((row) => ({ workflowId, ...row, createdAt: tx.now() }))
+  await tx.sql('addSchedules')`
+    ${insertRowsSql('schedules', tx.tenantId, added)} on conflict (tenant_id, workflow_id, key) do nothing`
 }
 
 function toRow({ cron, at, timezone, groupId }: ScheduleTrigger, workspaceZone: string, now: Date) {
@@ -37,7 +36,7 @@ function toRow({ cron, at, timezone, groupId }: ScheduleTrigger, workspaceZone: 
     cron: cron ?? null,
     at: time,
     timezone: zone,
-    group_id: groupId ?? null,
-    next_at: next,
+    groupId: groupId ?? null,
+    nextAt: next,
   }
 }

@@ -96,8 +96,10 @@ function findTemplateChannel({ resources }: PublishedWorkflow): string | undefin
   return others.length === 0 ? channelId : undefined
 }
 
-function loadWorkspace(scope: Scope): Promise<JsonObject> {
-  return scope.db('workspaces').where({ id: scope.tenantId }).first<JsonObject>('id', 'name', 'timezone')
+async function loadWorkspace(scope: Scope): Promise<JsonObject> {
+  const [workspace = {}] = await scope.sql<JsonObject>('loadWorkspace')`
+    select id, name, timezone from workspaces where id = ${scope.tenantId}`
+  return workspace
 }
 
 function sampleConversation(channelId: string, at: Date): JsonObject {

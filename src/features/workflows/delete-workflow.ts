@@ -14,7 +14,9 @@ export function deleteWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promi
         'A workflow that was published cannot be deleted. Archive it first; it can then be deleted if it never ran',
       )
     }
-    if (await tx.db('runs').where({ tenant_id: tx.tenantId, workflow_id: workflowId }).first('id')) {
+    const runs = await tx.sql('findRunOfWorkflow')`
+      select from runs where tenant_id = ${tx.tenantId} and workflow_id = ${workflow.id} limit 1`
+    if (runs.length > 0) {
       throw new ConflictError('workflow_has_runs', 'A workflow that has runs cannot be deleted. Archive it instead')
     }
     await deleteWebhookRoute(tx, workflowId)

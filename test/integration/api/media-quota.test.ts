@@ -43,16 +43,11 @@ describe('quota of files', () => {
   const REFUSED = [409, 'media_quota_exceeded']
 
   /** Inserts the row of a file, as another program may. */
-  async function insertFile(kilobytes: number, db = app.system.db): Promise<string> {
+  async function insertFile(kilobytes: number, scope = app.system.forTenant(workspace.tenantId)): Promise<string> {
     const id = randomUUID()
-    await db('media').insert({
-      tenant_id: workspace.tenantId,
-      id,
-      sha256: id,
-      mime_type: 'text/plain',
-      bytes: kilobytes * KB,
-      created_at: app.clock.now(),
-    })
+    await scope.sql('insertFile')`
+      insert into media (tenant_id, id, sha256, mime_type, bytes, created_at)
+      values (${scope.tenantId}, ${id}, ${id}, 'text/plain', ${kilobytes * KB}, ${scope.now()})`
     return id
   }
 
@@ -102,7 +97,7 @@ describe('quota of files', () => {
     let uploaded: Promise<ApiResponse> | undefined
     await app.system.forTenant(workspace.tenantId).transaction(async (tx) => {
       await lockMediaQuota(tx)
-      await insertFile(600, tx.db)
+      await insertFile(600, tx)
       let isDone = false
       uploaded = upload(text(600 * KB)).finally(() => (isDone = true))
       await waitUntil(async () => isDone || (await countLockWaits(app)) > 0)

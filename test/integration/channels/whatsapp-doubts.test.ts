@@ -134,8 +134,10 @@ describe('outbound message with an unknown delivery result', () => {
     // Only these transactions see the channel as connected.
     const claim = () =>
       scope.transaction(async (tx) => {
-        const row = { tenant_id: tx.tenantId, id: channelId }
-        const setStatus = (status: string) => tx.db('channels').where(row).update({ status })
+        const setStatus = (status: string) =>
+          tx.sql(
+            'setStatus',
+          )`update channels set status = ${status} where tenant_id = ${tx.tenantId} and id = ${channelId}`
         await setStatus('connected')
         const claimed = await claimMessages(tx, { channelId, limit: 10 })
         await setStatus('disconnected')

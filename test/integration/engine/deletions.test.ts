@@ -146,10 +146,7 @@ describe('concurrent deletion', () => {
     const touch = (ids: string[]) =>
       scope().transaction(async (tx) => {
         const rename = (id: string) =>
-          tx
-            .db('contacts')
-            .where({ tenant_id: tx.tenantId, id })
-            .update({ name: tx.db.raw(`name || '!'`) })
+          tx.sql('rename')`update contacts set name = name || '!' where tenant_id = ${tx.tenantId} and id = ${id}`
         await rename(ids[0] ?? '')
         attempts += 1
         await waitUntil(() => attempts >= 2)

@@ -111,8 +111,8 @@ describe('the scope of a tenant', () => {
     // The transaction that waits first usually detects the deadlock first and loses it.
     const work = scope.transaction(async (tx) => {
       attempts += 1
-      await tx.db.raw(...lockContact(first.id))
-      await tx.db.raw(...lockContact(second.id))
+      await tx.lock(Contact, first.id)
+      await tx.lock(Contact, second.id)
       return 'done'
     })
     await waitUntil(async () => (await countLockWaits(app)) > 0)

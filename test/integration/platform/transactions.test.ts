@@ -59,7 +59,7 @@ describe('transactions', () => {
   it('report the first of two different errors that the work has caught', async () => {
     const work = scope.transaction(async (tx) => {
       await fail(tx).catch(() => undefined)
-      await tx.db.raw('rollback to savepoint nowhere').catch(() => undefined)
+      await tx.sql('rollBackNowhere')`rollback to savepoint nowhere`.catch(() => undefined)
     })
     expect(await errorMessage(work)).to.equal('division by zero')
   })
@@ -224,9 +224,9 @@ describe('transactions', () => {
   })
 
   it('begin an inner one for a transaction of the query builder', async () => {
-    const work = scope.transaction(async (tx) => {
+    const work = app.system.transaction(async (tx) => {
       await tx.db.transaction((inner) =>
-        inner('contacts').where({ tenant_id: tx.tenantId, id }).update({ name: 'Inner' }),
+        inner('contacts').where({ tenant_id: scope.tenantId, id }).update({ name: 'Inner' }),
       )
       throw new Error('not stored')
     })

@@ -133,7 +133,9 @@ export async function postponeItem(
 
 /** Gives a failed item all its attempts again; it stays due. */
 export async function resetAttempts(tx: StoreTransaction, mailbox: Mailbox, id: string): Promise<void> {
-  await tx.db('mailbox_items').where({ tenant_id: tx.tenantId, mailbox_id: mailbox.id, id }).update({ attempts: 0 })
+  await tx.sql('resetAttempts')`
+    update mailbox_items set attempts = 0
+    where tenant_id = ${tx.tenantId} and mailbox_id = ${mailbox.id} and id = ${id}`
 }
 
 /** Puts items into mailboxes, which are processed in the order of the ids. Ids are time-ordered. */

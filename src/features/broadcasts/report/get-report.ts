@@ -11,13 +11,13 @@ import type { BroadcastReport } from './schema.ts'
 
 const ITEMS_MAX = 1000
 
-/** Database and workspace of a report. */
-export type ReportSource = Pick<Scope, 'db' | 'sql' | 'tenantId'>
+/** Statements of the workspace of a report. */
+export type ReportSource = Pick<Scope, 'sql' | 'tenantId'>
 
 /** Returns the source of reports for a script, which has no scope. */
 export function toReportSource(db: Database, tenantId: string): ReportSource {
   const sql: Scope['sql'] = (name) => createSqlTag(db, name, (statement) => assertNamesTenant(statement, tenantId))
-  return { db, tenantId, sql }
+  return { tenantId, sql }
 }
 
 /** @throws NotFoundError */
