@@ -3,13 +3,6 @@ import type { TemplateCategory } from '../../models/messaging/template.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 
-/** SQL form of `findSendObstacle` for the message `m` and its contact `c`. */
-export const SEND_OBSTACLE_SQL = `case
-  when c.blocked then 'contact_blocked'
-  when m.category = 'marketing' and c.marketing_consent = 'opted_out' then 'contact_opted_out'
-  when c.service_consent = 'opted_out' and (m.category is not null or m.sender ->> 'type' in ('workflow', 'broadcast'))
-    then 'contact_opted_out' end`
-
 /** @throws UnprocessableError `contact_blocked`, `contact_opted_out` */
 export function assertMaySend(recipient: Recipient, category: TemplateCategory | null, sending: Sending = {}): void {
   const obstacle = findSendObstacle(recipient, category, sending)

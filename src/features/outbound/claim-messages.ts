@@ -1,11 +1,11 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
+import type { TemplateCategory } from '../../models/messaging/template.ts'
 import type { OutboundContent } from '../../message-content/content.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { SendObstacle } from '../../channels/send-obstacle.ts'
+import { findSendObstacle, type Recipient, type SendObstacle } from '../../channels/send-obstacle.ts'
 import { maySendSql } from '../channels/load-channel.ts'
-import { SEND_OBSTACLE_SQL } from '../consent/send-permission.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
 import type { MessageRef } from './message-event.ts'
 import { allowsSql, statusSql } from './message-status.ts'
@@ -36,9 +36,15 @@ type Row = MessageRef & {
   /** Address of the contact when a broadcast queued the message. */
   broadcastAddress: string | null
   windowExpiresAt: Date | null
-  obstacle: SendObstacle | null
-  needsWindow: boolean
+  category: TemplateCategory | null
+  senderType: string
+  blocked: boolean
+  marketingConsent: Recipient['marketingConsent']
+  serviceConsent: NonNullable<Recipient['serviceConsent']>
 }
+
+/** Senders of messages that nobody writes by hand. */
+const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast'])
 
 /** The messages to claim: at most so many of a channel and, if their IDs are given, no others. */
 export type ClaimRequest = { channelId: string; limit: number; messageIds?: string[] }
@@ -79,7 +85,7 @@ export async function claimMessages(
      returning m.id as message_id, claimed.attempts as attempt,
        m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = ${tx.tenantId} and r.id = m.reply_to_id) as reply_to_provider_id,
-       cv.window_expires_at, m.category is null as needs_window, ${sqlText(SEND_OBSTACLE_SQL)} as obstacle,
+       cv.window_expires_at, m.category, m.sender ->> 'type' as sender_type, c.blocked, c.marketing_consent, c.service_consent,
        coalesce((select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
@@ -89,12 +95,25 @@ export async function claimMessages(
   const moved = await findMoved(tx, rows)
   // The statement returns them in any order.
   const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
-  return repliesFirst.map(({ phone, userId, broadcastAddress, windowExpiresAt, needsWindow, body, ...row }) => ({
-    ...row,
+  return repliesFirst.map((row) => toClaimed(row, { hasMoved: moved.has(row.messageId), now }))
+}
+
+function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }): ClaimedMessage {
+  const { messageId, conversationId, contactId, recipientId, attempt, content, replyToProviderId } = row
+  const { body, category, senderType, phone, userId, broadcastAddress, windowExpiresAt } = row
+  return {
+    messageId,
+    conversationId,
+    contactId,
+    recipientId: recipientId ?? null,
+    attempt,
     body: body ?? '',
-    to: moved.has(row.messageId) ? toAddress(broadcastAddress) : { phone, userId },
-    isOutsideWindow: needsWindow && !isWindowOpen(windowExpiresAt, now),
-  }))
+    content,
+    replyToProviderId,
+    to: hasMoved ? toAddress(broadcastAddress) : { phone, userId },
+    obstacle: findSendObstacle(row, category, { isAutomated: AUTOMATED.has(senderType) }),
+    isOutsideWindow: category === null && !isWindowOpen(windowExpiresAt, now),
+  }
 }
 
 /**

@@ -1,7 +1,5 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { findSendObstacle, type Recipient } from '../../../src/channels/send-obstacle.ts'
-import { SEND_OBSTACLE_SQL } from '../../../src/features/consent/send-permission.ts'
 import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
@@ -177,28 +175,6 @@ describe('permission to send', () => {
       }
     })
   }
-
-  it('the SQL form of the rule, by which messages are claimed, gives the results of the function', async () => {
-    const consents = ['unknown', 'opted_in', 'opted_out'] as const
-    const senders = ['user', 'system', 'workflow', 'broadcast']
-    for (const category of [null, 'marketing', 'utility', 'authentication'] as const) {
-      const { rows } = await app.system.db.raw<{ rows: (Recipient & { sender: string; obstacle: string | null })[] }>(
-        `select c.blocked, c.marketing_consent as "marketingConsent", c.service_consent as "serviceConsent",
-           m.sender ->> 'type' as sender, ${SEND_OBSTACLE_SQL} as obstacle
-         from (select blocked, marketing_consent, service_consent from unnest(array[false, true]) blocked,
-             unnest(?::text[]) marketing_consent, unnest(?::text[]) service_consent) c,
-           (select ?::text as category, jsonb_build_object('type', type) as sender from unnest(?::text[]) type) m`,
-        [[...consents], [...consents], category, senders],
-      )
-      expect(rows).to.have.length(2 * 3 * 3 * senders.length)
-      for (const { sender, obstacle, ...recipient } of rows) {
-        const isAutomated = sender === 'workflow' || sender === 'broadcast'
-        expect(obstacle, JSON.stringify({ recipient, sender, category })).to.equal(
-          findSendObstacle(recipient, category, { isAutomated }),
-        )
-      }
-    }
-  })
 
   it('a member replies by hand to a contact who opted out of service, but sends it no template', async () => {
     const target = await buildTarget()
