@@ -26,10 +26,3 @@ export async function getAiProvider(scope: Scope): Promise<AiProvider> {
   const { baseUrl, model, sealedKey, createdAt, updatedAt } = row
   return { baseUrl, model, hasApiKey: sealedKey !== null, createdAt, updatedAt }
 }
-
-/** Deletes the provider and its key. Steps that need a model fail until another provider is set. */
-export async function deleteAiProvider(scope: Scope): Promise<Record<string, never>> {
-  const deleted = await scope.query(ProviderRow).delete()
-  if (deleted === 0) throw new NotFoundError('AI provider')
-  return {}
-}

@@ -1,7 +1,8 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { deleteAiProvider, getAiProvider } from './queries.ts'
+import { getAiProvider } from './queries.ts'
+import { deleteAiProvider } from './delete-ai-provider.ts'
 import { putAiProvider } from './put-ai-provider.ts'
 import { AiProvider, PutAiProvider } from './schema.ts'
 

@@ -58,12 +58,3 @@ export async function listGroupContacts(scope: Scope, { id, ...input }: ListGrou
   )
   return { ...page, items: page.items.map(toContact) }
 }
-
-/** Deletes a group. Its contacts stay. */
-export function deleteGroup(scope: Scope, { groupId }: GroupRef): Promise<Record<string, never>> {
-  return scope.transaction(async (tx) => {
-    await tx.lock(GroupRow, groupId)
-    await tx.query(GroupRow).delete().where('id', groupId)
-    return {}
-  })
-}

@@ -7,7 +7,7 @@ import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { readStoredMedia } from './media-quota.ts'
 import type { ListMedia, Media, MediaPage, MediaRef, MessageMedia } from './schema.ts'
 import { toMediaUrl } from './signed-url.ts'
-import { discardWrite, startWrite, toStoreKey } from './media-writes.ts'
+import { toStoreKey } from './media-writes.ts'
 
 export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, createdAt }: MediaRow): Media {
   return { id, mimeType, size: Number(bytes), filename, sha256, url: toMediaUrl(scope, id), createdAt }
@@ -41,21 +41,6 @@ export async function listMedia(scope: Scope, { sort, ...input }: ListMedia): Pr
     storedBytes: bytes,
     storedBytesMax: mediaBytesMax === Infinity ? null : mediaBytesMax,
   }
-}
-
-/**
- * Deletes a file. Messages that have it stay, without it.
- * @throws NotFoundError
- */
-export async function deleteMedia(scope: Scope, { mediaId }: MediaRef): Promise<Record<string, never>> {
-  const write = await scope.transaction(async (tx) => {
-    const { id } = await tx.lock(MediaRow, mediaId)
-    await tx.query(MediaRow).delete().where('id', id)
-    await tx.record({ type: 'media.deleted', data: { mediaId: id } })
-    return startWrite(tx, id)
-  })
-  await discardWrite(scope, write)
-  return {}
 }
 
 type Row = Omit<MessageMedia, 'id' | 'size' | 'url'> & {

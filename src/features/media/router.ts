@@ -1,7 +1,8 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { deleteMedia, getMedia, listMedia } from './queries.ts'
+import { getMedia, listMedia } from './queries.ts'
+import { deleteMedia } from './delete-media.ts'
 import { ListMedia, Media, MediaPage, MediaRef } from './schema.ts'
 
 const LIST = {

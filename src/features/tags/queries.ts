@@ -1,4 +1,3 @@
-import { Tag as TagRow } from '../../models/contacts/tag.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -24,13 +23,4 @@ export async function listTags(scope: Scope): Promise<{ items: Tag[] }> {
   return {
     items: await readItems<Tag>(scope, 'listTags', TAG_SOURCE, sqlFragment`true order by created_at desc, id desc`),
   }
-}
-
-/** Deletes a tag and removes it from its contacts. */
-export function deleteTag(scope: Scope, { tagId }: TagRef): Promise<Record<string, never>> {
-  return scope.transaction(async (tx) => {
-    await tx.lock(TagRow, tagId)
-    await tx.query(TagRow).delete().where('id', tagId)
-    return {}
-  })
 }

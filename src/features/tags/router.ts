@@ -2,7 +2,8 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createTag } from './create-tag.ts'
-import { deleteTag, getTag, listTags } from './queries.ts'
+import { getTag, listTags } from './queries.ts'
+import { deleteTag } from './delete-tag.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
 import { updateTag } from './update-tag.ts'
 

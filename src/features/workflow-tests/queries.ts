@@ -27,9 +27,3 @@ export async function listWorkflowTests(scope: Scope, { workflowId }: WorkflowRe
   await scope.get(WorkflowRow, workflowId)
   return { items: (await listTestsOfWorkflow(scope, workflowId)).map(toWorkflowTest) }
 }
-
-export async function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<Record<string, never>> {
-  const { id } = await findTest(scope, ref)
-  await scope.query(TestRow).where('id', id).delete()
-  return {}
-}
