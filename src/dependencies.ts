@@ -87,8 +87,7 @@ export async function openDependencies(
     const notifications = redis ? new RedisNotifications(redis) : new PostgresNotifications({ url: sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
-    const { webhookBytes } = config.quotas
-    const limits = await openRateLimits({ url, isPooled, redis, clock, webhookBytes })
+    const limits = await openRateLimits({ url, isPooled, redis, clock, webhookBytes: config.quotas.webhookBytes })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(dataDir, 'mail'), log) : smtpMail(config.smtpUrl)

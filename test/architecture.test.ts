@@ -71,7 +71,7 @@ const LAYERS: Record<string, string[]> = {
   channels: ['channels', 'message-content', 'platform'],
   'message-content': ['message-content', 'platform'],
   scope: ['scope', 'models', 'platform'],
-  models: ['models', 'platform'],
+  models: ['models', 'message-content', 'platform'],
   platform: ['platform'],
 }
 

@@ -13,7 +13,7 @@ export const BROADCASTS: Area = {
     {
       name: 'a recipient who is no longer pending is sent the message',
       file: QUEUE,
-      original: "r.id = x.id and r.status = 'pending'",
+      original: "r.id = x.id and ${allowsRecipientSql('start')}",
       mutated: 'r.id = x.id',
       equivalent:
         'Without the lock of the broadcast only the deletion of the contact changes a pending recipient, and it leaves no conversation',

@@ -258,7 +258,7 @@ export const ENGINE: Area = {
     },
     {
       name: 'a pause of automation does not end at its time',
-      file: 'src/features/execution/load-subjects.ts',
+      file: 'src/features/conversations/automation.ts',
       original: `automationState === 'paused' && (automationUntil === null || automationUntil > now)`,
       mutated: `automationState === 'paused'`,
       tests: ['integration/engine/mailboxes.test.ts'],
@@ -280,15 +280,15 @@ export const ENGINE: Area = {
     {
       name: 'the last contact of a portion of a schedule is in the next one, too',
       file: 'src/features/schedules/fire-schedules.ts',
-      original: 'cursor: contacts.at(-1)',
-      mutated: 'cursor: contacts.at(-2)',
+      original: 'isUnfinished ? contacts.at(-1) : null',
+      mutated: 'isUnfinished ? contacts.at(-2) : null',
       equivalent: 'The ID of the start event follows from schedule, time and contact, so a contact starts one run',
     },
     {
       name: 'the contact of the cursor of a schedule is listed again',
       file: 'src/features/schedules/fire-schedules.ts',
-      original: "'contact_id', '>', cursor",
-      mutated: "'contact_id', '>=', cursor",
+      original: 'contact_id > ${cursor}',
+      mutated: 'contact_id >= ${cursor}',
       equivalent: 'The ID of the start event follows from schedule, time and contact, so a contact starts one run',
     },
   ],

@@ -201,8 +201,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a claim that was renewed meanwhile is declared unknown',
       file: RECONCILE,
-      original: `    .where('leased_at', '<', leasedBefore)\n`,
-      mutated: '',
+      original: 'message_id = ${messageId} and leased_at < ${leasedBefore}`',
+      mutated: 'message_id = ${messageId}`',
     },
     {
       name: 'a blocked contact gets a message that was queued before',

@@ -53,7 +53,7 @@ export const RETENTION: Area = {
     {
       name: 'steps beyond the first portion are deleted with their runs, in one statement',
       file: 'src/features/automation/delete-history.ts',
-      original: 'isDone = ids.length < DELETION.portionSize',
+      original: 'isDone = ids.length < tx.portions.history',
       mutated: 'isDone = true',
       tests: ['integration/api/large-deletions.test.ts'],
     },

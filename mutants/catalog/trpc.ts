@@ -28,14 +28,14 @@ export const TRPC: Area = {
     {
       name: 'a key of another request returns its answer',
       file: IDEMPOTENCY,
-      original: '!existing || existing.request_hash.equals(hash)',
+      original: '!existing || existing.requestHash.equals(hash)',
       mutated: 'true',
     },
     {
       name: 'keys of one tenant are found by another',
       file: IDEMPOTENCY,
-      original: '.where({ tenant_id: scope.tenantId, route, key })',
-      mutated: '.where({ route, key })',
+      original: 'where tenant_id = ${scope.tenantId} and route',
+      mutated: 'where route',
       tests: ['integration/platform/scope.test.ts'],
     },
     {

@@ -1,6 +1,5 @@
 import { addMs, DAY, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { isWindowOpenSql } from '../conversations/service-window.ts'
 
 /** Converts the limit that the provider reports; null if there is none. */
 export function parseMessagingLimit(limit: string | null): number | null {
@@ -42,7 +41,7 @@ export async function countFirstContacts(tx: Scope, messages: TemplateMessage[])
   await tx.sql('countFirstContacts')`
     with outside as (
        select distinct contact_id from conversations where tenant_id = ${tx.tenantId} and id = any(${conversationIds})
-         and not ${isWindowOpenSql(now)}),
+         and (window_expires_at is null or window_expires_at <= ${now})),
      counted as (
        insert into first_contacts as f (tenant_id, contact_id, counted_at)
        select ${tx.tenantId}::uuid, contact_id, ${now}::timestamptz from outside order by contact_id
