@@ -16,6 +16,22 @@ export async function up(knex: Knex): Promise<void> {
       seen_at timestamptz(3) not null
     );
 
+    -- Jobs that wait for a worker, which claims one by deleting its row. Other tables say what is due, so the rows may be
+    -- lost, and no commit waits for them to reach the disk.
+    create unlogged table wakeups (
+      task text not null,
+      tenant_id uuid not null,
+      key text not null,
+      created_at timestamptz not null default now(),
+      primary key (tenant_id, task, key)
+    ) with (
+      autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+      autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
+      autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000, autovacuum_vacuum_cost_delay = 0
+    );
+    -- Finds the workspaces with jobs, and the oldest job of each, without reading their other jobs.
+    create index wakeups_task_tenant_id_created_at_idx on wakeups (task, tenant_id, created_at);
+
     -- One row per process that is asked for its readiness: the proof that the database stores rows.
     create table readiness_probes (
       id uuid primary key,
@@ -39,5 +55,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw('drop table idempotency_keys, readiness_probes, workers, rate_limits')
+  await knex.schema.raw('drop table idempotency_keys, readiness_probes, wakeups, workers, rate_limits')
 }

@@ -17,6 +17,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   message_statuses_created_at_no_message_idx: 'statuses that wait for their message are looked up across tenants',
   broadcasts_work_at_not_null_idx: 'broadcasts with work are looked up across tenants',
   schedules_next_at_not_null_idx: 'due schedules are looked up across tenants',
+  wakeups_task_tenant_id_created_at_idx: 'jobs that wait for a worker are claimed across tenants',
   workflow_webhook_routes_pkey: 'a call names a webhook and no tenant',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',

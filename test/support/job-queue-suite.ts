@@ -13,6 +13,8 @@ export type Processes = {
   enqueuer: WorkQueue
   /** A process with tasks, which may be the same. */
   worker: WorkQueue
+  /** Ends both. */
+  close: () => Promise<unknown>
 }
 
 type Implementation = {
@@ -41,7 +43,7 @@ export function describeJobQueue(name: string, { open, table }: Implementation):
     })
 
     afterEach(async () => {
-      await Promise.all([processes.worker.stop(), processes.enqueuer.stop()])
+      await processes.close()
       await db(table).delete()
     })
 
@@ -136,7 +138,7 @@ export function describeJobQueue(name: string, { open, table }: Implementation):
     it('a process that stops leaves what it enqueued at last to others', async () => {
       const last = await open(app.databaseUrl)
       last.enqueuer.enqueue([toJob('last')])
-      await Promise.all([last.enqueuer.stop(), last.worker.stop()])
+      await last.close()
       await start()
       await waitUntil(() => executed.includes('last'))
     })

@@ -28,6 +28,11 @@ export class SharedSlots {
     return this.#width - this.#total
   }
 
+  /** Lists the keys that have slots. */
+  listKeys(): string[] {
+    return [...this.#taken.keys()]
+  }
+
   /** Returns the first share that has no further slots; undefined if they can be taken. */
   findExhausted(shares: readonly Share[], count = 1): Share | undefined {
     const partMax = this.#part === Infinity ? Infinity : this.free * this.#part

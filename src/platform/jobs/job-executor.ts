@@ -25,7 +25,14 @@ const HOLD_MAX_MS = 500
 /** The part of the free places that a workspace may have. */
 const SHARE = 1 / 4
 
-type Options = { name: string; task: Task; limits: JobLimits; log: Logger }
+type Options = {
+  name: string
+  task: Task
+  limits: JobLimits
+  log: Logger
+  /** Called when a place has become free for which no job waits. */
+  onFree?: () => void
+}
 
 /**
  * Executes jobs of one task in the process that has enqueued them. Jobs with the same key are merged while they wait, and
@@ -51,6 +58,21 @@ export class JobExecutor {
 
   get isIdle(): boolean {
     return this.#waiting.size === 0 && this.#inProgress.size === 0
+  }
+
+  /** The number of jobs that would start at once, unless their workspaces or keys have no room. */
+  get free(): number {
+    return this.#isStopped
+      ? 0
+      : Math.max(0, Math.min(this.#options.limits.working - this.#working.size, this.#places.free))
+  }
+
+  /** Lists the workspaces and keys whose next jobs would wait although places are free. */
+  listFull(): { tenantIds: string[]; keys: string[] } {
+    const { releasedPerKey = Infinity } = this.#options.limits
+    const tenantIds = this.#places.listKeys().filter((tenantId) => this.#places.countRoom(tenantId) === 0)
+    const keys = [...this.#released].flatMap(([key, count]) => (count >= releasedPerKey ? key : []))
+    return { tenantIds, keys }
   }
 
   add(job: Job): void {
@@ -99,6 +121,12 @@ export class JobExecutor {
     }
   }
 
+  /** Starts the jobs for which a place has become free. */
+  #goOn(): void {
+    this.#startNext()
+    if (this.free > 0) this.#options.onFree?.()
+  }
+
   #track(work: Promise<void>): void {
     const tracked = work.finally(() => this.#inProgress.delete(tracked))
     this.#inProgress.add(tracked)
@@ -109,7 +137,7 @@ export class JobExecutor {
     if (work) await this.#attempt(work)
     this.#forgetReleased(key)
     free()
-    this.#startNext()
+    this.#goOn()
   }
 
   /**
@@ -148,7 +176,7 @@ export class JobExecutor {
       isReleased = true
       this.#working.delete(key)
       this.#released.set(key, (this.#released.get(key) ?? 0) + 1)
-      this.#startNext()
+      this.#goOn()
     }
     const timer = setTimeout(release, HOLD_MAX_MS)
     const spread = (claim: (limit: number) => Promise<Work[]>) => {
@@ -160,7 +188,7 @@ export class JobExecutor {
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
     free()
-    this.#startNext()
+    this.#goOn()
   }
 
   /** Keeps all the places meanwhile that the claim may use. */
@@ -174,14 +202,14 @@ export class JobExecutor {
       return works.length === limit
     } finally {
       for (const free of places) free()
-      this.#startNext()
+      this.#goOn()
     }
   }
 
   async #workIn(free: (() => void) | undefined, work: Work): Promise<void> {
     await this.#attempt(work)
     free?.()
-    this.#startNext()
+    this.#goOn()
   }
 
   async #attempt(work: Work): Promise<void> {

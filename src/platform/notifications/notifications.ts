@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events'
 
 /**
  * Topics of notifications. The text of one of `events` is the ID of a workspace that may have new events, the text of one
- * of `revocations` the ID of a user whose sessions must be checked again.
+ * of `revocations` the ID of a user whose sessions must be checked again, the text of one of `jobs` a task whose jobs wait.
  */
-export const TOPICS = ['events', 'revocations'] as const
+export const TOPICS = ['events', 'revocations', 'jobs'] as const
 export type Topic = (typeof TOPICS)[number]
 
 /** The text is undefined if notifications of the topic may have been lost. */

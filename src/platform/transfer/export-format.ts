@@ -16,6 +16,7 @@ export const OWN_TABLES: readonly string[] = [
   'rate_limits',
   'readiness_probes',
   'workers',
+  'wakeups',
 ]
 
 export type Progress = (table: string, rows: number) => void

@@ -78,6 +78,7 @@ export const LOCAL_TABLES = [
   'known_addresses',
   'rate_limits',
   'workers',
+  'wakeups',
   'readiness_probes',
   'migrations',
   'migrations_lock',
