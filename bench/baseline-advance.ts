@@ -75,8 +75,7 @@ const SQL = {
   insertSteps: 'insert into run_steps select * from jsonb_populate_recordset(null::run_steps, $1::jsonb)',
   insertEvents: `insert into events (tenant_id, id, type, data, created_at)
     select tenant_id, id, type, data, created_at from jsonb_populate_recordset(null::events, $1::jsonb)`,
-  enqueueJobs: `select count(*) from graphile_worker.add_jobs(
-    array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`,
+  enqueueJob: `insert into wakeups (task, tenant_id, key) values ('deliver', $1, $2) on conflict do nothing`,
 }
 
 /** Loads the rows that the engine wrote for the newest completed run, as templates. */
@@ -167,15 +166,6 @@ function toLastMessages(values: { conversation: string; answer: string; name: st
   }))
 }
 
-function buildDeliverJob(tenantId: string, channelId: string) {
-  return {
-    identifier: 'deliver',
-    payload: { tenantId, key: channelId },
-    job_key: `deliver:${channelId}`,
-    max_attempts: 25,
-  }
-}
-
 /** Advances the oldest mailboxes of a workspace in one transaction; returns false if there are none. */
 async function advanceBatch(
   client: pg.PoolClient,
@@ -203,9 +193,9 @@ async function advanceBatch(
   await client.query(SQL.insertTags, [tenantId, contactIds, now])
   await client.query(SQL.insertSteps, [fillRows(templates.steps)])
   await client.query(SQL.insertEvents, [fillRows(templates.events)])
-  const channel = values[0]?.channel ?? ''
-  await client.query(SQL.enqueueJobs, [JSON.stringify([buildDeliverJob(tenantId, channel)])])
+  const channel = values[0]?.channel
   await client.query('commit')
+  await client.query(SQL.enqueueJob, [tenantId, channel])
   return true
 }
 

@@ -1,8 +1,8 @@
 import { loadConfig } from '../src/config.ts'
 import { receiveMessages } from '../src/features/inbound/receive-messages.ts'
 import { createTasks } from '../src/jobs.ts'
-import { openDependencies } from '../src/dependencies.ts'
-import { GraphileJobQueue } from '../src/platform/jobs/graphile-job-queue.ts'
+import { JOB_LIMITS, openDependencies } from '../src/dependencies.ts'
+import { WakeupQueue } from '../src/platform/jobs/wakeup-queue.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { systemClock } from '../src/platform/time.ts'
@@ -15,7 +15,7 @@ const config = loadConfig()
 const log = createLogger('error')
 const parts = await openDependencies(config, { log, clock: systemClock })
 const system = new SystemScope(parts)
-let jobs: GraphileJobQueue | undefined
+let jobs: WakeupQueue | undefined
 
 /** Messages to one channel, one from each phone number. */
 type Batch = { tenantId: string; channelId: string; phones: string[]; body: string }
@@ -48,11 +48,12 @@ handleCommands({
 
   /** Starts to execute jobs of the given tasks, as a worker does. */
   async startWorker(tasks: string[]) {
-    jobs = new GraphileJobQueue({ url: config.database.url ?? '', log })
+    const { notifications } = parts
+    jobs = new WakeupQueue({ url: config.database.url ?? '', notifications, limits: JOB_LIMITS, log })
     await jobs.start(Object.fromEntries(Object.entries(createTasks(system)).filter(([name]) => tasks.includes(name))))
   },
 
   async stopWorker() {
-    await jobs?.stop()
+    await jobs?.close()
   },
 })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import { createLogger } from '../src/platform/log.ts'
-import { migrateDatabase } from '../src/prepare-database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
 import { connectNodes, distributeIfMigrated, listNodes } from '../test/support/citus.ts'
 import { createTempDir, removeAbandonedTempDirs, type TempDir } from '../test/support/temp-dir.ts'
 import { CitusNode } from './citus-node.ts'
@@ -61,7 +61,7 @@ export class CitusDatabase implements ChaosDatabase {
   async start(): Promise<void> {
     await this.#executeOnNodes(`create database ${this.#name}`)
     await connectNodes(this.#nodeUrls[0] ?? '', this.#name)
-    await migrateDatabase(this.url, createLogger('silent'))
+    await migrate(this.url, createLogger('silent'))
     await distributeIfMigrated(this.url)
   }
 

@@ -63,10 +63,9 @@ const INVARIANTS: Invariant[] = [
     violations: `select 'step ' || step_id || ' of run ' || run_id from external_calls`,
   },
   {
-    name: 'no job remains, neither locked nor failed',
-    source: 'graphile_worker.jobs',
-    violations: `select 'job ' || coalesce(key, id::text) || ', locked by ' || coalesce(locked_by, 'no worker') || ', attempt ' || attempts
-      from graphile_worker.jobs`,
+    name: 'no job waits for a worker',
+    source: 'wakeups',
+    violations: `select 'job ' || task || ' ' || key from wakeups`,
   },
   {
     name: 'the message count of a run equals the number of its messages',

@@ -14,6 +14,9 @@ const BROADCAST_TRANSACTION = 'queue broadcast'
 const STATUSES_TRANSACTION = 'statuses'
 const STATUSES_PAUSE_MS = 150
 
+/** Stores the jobs of a process for the workers of others. */
+const HANDOVER_TRANSACTION = 'hand jobs over'
+
 /** Transactions by name, each recognized by a statement that only it contains. */
 const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
@@ -24,13 +27,17 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
     'finish messages',
     /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
   ],
+  [HANDOVER_TRANSACTION, /insert into wakeups/],
+  ['claim jobs', /delete from wakeups/],
   [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
   ['fire timers', /update run_waits w set due_at = null/],
   ['claim external calls', /update external_calls e set due_at/],
   ['finish external call', /delete from external_calls where/],
 ]
 
-const HTTP_TRANSACTIONS = ['ingest', STATUSES_TRANSACTION]
+const HTTP_TRANSACTIONS = ['ingest', STATUSES_TRANSACTION, HANDOVER_TRANSACTION]
+/** They have no moment inside them. */
+const SINGLE_STATEMENTS = [HANDOVER_TRANSACTION, 'claim jobs', 'claim external calls']
 const MOMENTS = ['inside', 'before', 'during', 'after'] as const
 
 /**
@@ -47,8 +54,7 @@ export function listFailpoints(role: 'http' | 'worker', { hasBroadcasts }: { has
   )
   const commits = transactions
     .flatMap((name) => MOMENTS.map((moment): Failpoint => `${moment} ${name}`))
-    // This transaction is a single statement, so there is no moment inside it.
-    .filter((failpoint) => failpoint !== 'inside claim external calls')
+    .filter((failpoint) => !SINGLE_STATEMENTS.some((name) => failpoint === `inside ${name}`))
   return role === 'http' ? commits : [...commits, 'before provider call', 'after provider call']
 }
 

@@ -124,6 +124,8 @@ function nameVariant({ fault, server }: InjectedFault): string {
       return fault.failpoint ?? 'random moment'
     case 'lock':
       return fault.table
+    case 'empty':
+      return 'queue'
     case 'skew':
       return fault.role
     case 'disk':

@@ -11,7 +11,7 @@ const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) a
   (select count(*)::int from broadcasts where work_at is not null) as broadcasts,
   (select count(*)::int from ${UNATTACHED_STATUSES}) as message_statuses,
   (select count(*)::int from kept_count_deltas where counter = 'recipients') as kept_count_deltas,
-  (select count(*)::int from graphile_worker.jobs) as jobs`
+  (select count(*)::int from wakeups) as wakeups`
 
 /** Waits until no work remains or the time limit has passed, and returns descriptions of the remaining work. */
 export async function waitUntilIdle(url: string, timeoutMs: number): Promise<string[]> {

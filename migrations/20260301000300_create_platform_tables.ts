@@ -10,12 +10,6 @@ export async function up(knex: Knex): Promise<void> {
     );
     create index rate_limits_expire_idx on rate_limits (expire);
 
-    -- Heartbeats of the worker processes. Jobs locked by a worker without a recent heartbeat are unlocked by the others.
-    create table workers (
-      id text primary key,
-      seen_at timestamptz(3) not null
-    );
-
     -- Jobs that wait for a worker, which claims one by deleting its row. Other tables say what is due, so the rows may be
     -- lost, and no commit waits for them to reach the disk.
     create unlogged table wakeups (
@@ -55,5 +49,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw('drop table idempotency_keys, readiness_probes, wakeups, workers, rate_limits')
+  await knex.schema.raw('drop table idempotency_keys, readiness_probes, wakeups, rate_limits')
 }

@@ -5,7 +5,7 @@ import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createPrettyDestination } from '../src/platform/process/pretty-log.ts'
 import { exitOnSignals, readCommand } from '../src/platform/process/read-command.ts'
-import { migrateDatabase } from '../src/prepare-database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
 
 /**
  * Applies the missing migrations to the configured database, before the processes of a new version start. Exits with 1 if
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   const { database, dataDir, environment, logLevel } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
   try {
-    const applied = await migrateDatabase(server.sessionUrl, createLogger(logLevel, await createPrettyDestination()))
+    const applied = await migrate(server.sessionUrl, createLogger(logLevel, await createPrettyDestination()))
     for (const name of applied) process.stdout.write(`applied ${name}\n`)
     process.stdout.write(
       applied.length === 0 ? 'All migrations were applied before.\n' : 'All migrations are applied.\n',

@@ -22,7 +22,7 @@ import { exitOnSignals } from '../src/platform/process/read-command.ts'
 import { exportDatabase } from '../src/platform/transfer/export-database.ts'
 import { type Progress, TransferError } from '../src/platform/transfer/export-format.ts'
 import { importDatabase } from '../src/platform/transfer/import-database.ts'
-import { migrateDatabase } from '../src/prepare-database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
 
 /** Writes the configured database to a file, which appears under its name when it is complete. */
 export function exportToFile(file: string): Promise<void> {
@@ -45,7 +45,7 @@ export function exportToFile(file: string): Promise<void> {
 export function importFromFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
     const input = await opened(createReadStream(file))
-    await migrateDatabase(database.sessionUrl, createLogger('warn'))
+    await migrate(database.sessionUrl, createLogger('warn'))
     const rows = await importDatabase(client, input, onProgress)
     return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
   }, assertDiskFree)

@@ -134,9 +134,9 @@ async function startWorker(
   system: SystemScope,
   { log, onStuck }: Pick<AppOptions, 'log' | 'onStuck'>,
 ): Promise<{ stop(graceMs: number): Promise<void> }> {
-  const { jobs, sharedJobs, limits, pools } = dependencies
+  const { jobs, limits, pools } = dependencies
   // What periodic tasks find is for the process that has time for it.
-  const background = new SystemScope({ ...dependencies, connections: pools.background, jobs: sharedJobs })
+  const background = new SystemScope({ ...dependencies, connections: pools.background, jobs: jobs.shared })
   await jobs.start(createTasks(system), onStuck)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)

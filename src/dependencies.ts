@@ -4,8 +4,7 @@ import { bundleWorker } from './platform/compute/bundle-worker.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
-import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
-import { HandoverQueue } from './platform/jobs/handover-queue.ts'
+import { WakeupQueue } from './platform/jobs/wakeup-queue.ts'
 import type { Logger } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
@@ -27,20 +26,17 @@ import { type Dependencies, PORTIONS } from './scope/dependencies.ts'
 export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
   pools: Pools
-  jobs: HandoverQueue
-  /** Jobs that any process may execute. */
-  sharedJobs: GraphileJobQueue
+  jobs: WakeupQueue
   limits: RateLimits
   close(): Promise<void>
 }
 
 /**
- * Tasks whose jobs are executed by the process that has enqueued them. Few are at work at a time, so that each handles more
- * items in one transaction; they wait for shared transactions, two of which are open at once. A transaction on a connection
- * that has fallen silent holds only a part of them. Those that call a provider, which may not answer, are among them, as
- * the queue has few places and knows no workspaces.
+ * Limits of the jobs of each task in a process. Few are at work at a time, so that each handles more items in one
+ * transaction; they wait for shared transactions, two of which are open at once. A transaction on a connection that has
+ * fallen silent holds only a part of them.
  */
-const LOCAL_TASKS = {
+export const JOB_LIMITS = {
   advance: { working: 8, releasedPerKey: 2, all: 60 },
   // A job that waits for a provider costs memory for at most 64 messages.
   deliver: { working: 8, releasedPerKey: 4, all: 200 },
@@ -50,6 +46,8 @@ const LOCAL_TASKS = {
   'fetch-media': { working: 4, releasedPerKey: 1, all: 60 },
   'send-read-receipt': { working: 4, releasedPerKey: 1, all: 60 },
   'show-typing': { working: 4, releasedPerKey: 1, all: 60 },
+  // Broadcasts have to leave connections for the replies, and a second job of a channel would end at once.
+  broadcast: { working: 2, releasedPerKey: 1, all: 8 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */
@@ -79,14 +77,14 @@ export async function openDependencies(
     const pools = openPools(database, config.database.pools)
     closers.push(() => Promise.all(Object.values(pools).map((pool) => pool.close())))
     await prepareDatabase(database, config.database, log)
-    const sharedJobs = new GraphileJobQueue({ url: sessionUrl, log })
-    const jobs = new HandoverQueue({ queue: sharedJobs, localTasks: LOCAL_TASKS, log })
-    closers.push(() => jobs.stop())
     const redis = redisUrl === undefined ? undefined : await connectRedis(redisUrl, log)
     closers.push(() => redis?.destroy())
     const notifications = redis ? new RedisNotifications(redis) : new PostgresNotifications({ url: sessionUrl, log })
     closers.push(() => notifications.close())
     await notifications.open()
+    const { preparesStatements } = config.database.pools.background
+    const jobs = new WakeupQueue({ url, isPooled, preparesStatements, notifications, limits: JOB_LIMITS, log })
+    closers.push(() => jobs.close())
     const limits = await openRateLimits({ url, isPooled, redis, clock, webhookBytes: config.quotas.webhookBytes })
     closers.push(() => limits.close())
     const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(dataDir)))
@@ -101,7 +99,6 @@ export async function openDependencies(
       clock,
       log,
       jobs,
-      sharedJobs,
       notifications,
       singleFlight: createSingleFlight(),
       shared: new SharedObjects(),

@@ -3,13 +3,7 @@ import { checkPostgresVersion, closeDatabase, openDatabase, seedIfEmpty } from '
 import { DatabaseUrlError, toDatabaseUrlError } from './platform/database/database-url.ts'
 import { compareMigrations, migrate } from './platform/database/migrate.ts'
 import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
-import { GraphileJobQueue } from './platform/jobs/graphile-job-queue.ts'
 import type { Logger } from './platform/log.ts'
-
-/** Brings the tables, and those of the job queue, to the version of this build. Returns the applied migrations. */
-export function migrateDatabase(url: string, log: Logger): Promise<string[]> {
-  return migrate(url, { log, finish: () => new GraphileJobQueue({ url, log }).prepare() })
-}
 
 /**
  * Checks that this build can work with the database, and migrates it if the configuration says so.
@@ -24,7 +18,7 @@ export async function prepareDatabase(
   const db = openDatabase(url)
   try {
     await checkPostgresVersion(db, log)
-    if (migratesOnStart) await migrateDatabase(url, log)
+    if (migratesOnStart) await migrate(url, log)
     const { missing, unknown } = await compareMigrations(db)
     if (missing.length > 0) throw missingMigrationsError(missing)
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'the database has migrations of a newer version')

@@ -28,6 +28,8 @@ function describe(fault: Fault, server: string | undefined): string {
       return `freeze ${fault.role}${seconds}`
     case 'lock':
       return `lock ${fault.table}${seconds}`
+    case 'empty':
+      return `empty the queue${seconds}`
     case 'skew':
       return `skew ${fault.role} by ${fault.offsetMs} ms`
     case 'disk':

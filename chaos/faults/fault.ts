@@ -12,6 +12,7 @@ export const FAULT_KINDS = {
   partition: 'drops what processes and database send each other, without closing connections',
   freeze: 'freezes a process in a transaction or a provider call, for less and for more than its leases',
   lock: 'locks a table in share mode, as "create index" does',
+  empty: 'empties the table of waiting jobs, again and again over a period',
   skew: 'restarts a process with a clock that is 0.3 to 5 seconds early or late',
   disk: 'fills the disk of the database (needs Linux and root, otherwise it is skipped)',
   node: 'stops a worker node of Citus (only with --citus-url)',
@@ -42,12 +43,13 @@ export type Partition = Planned<'partition'> &
   Moment & { scope: 'process' | 'all'; durationMs: number; keepsConnections: boolean }
 export type Freeze = Planned<'freeze'> & Moment & { durationMs: number }
 export type Lock = Planned<'lock'> & { table: string; durationMs: number }
+export type Empty = Planned<'empty'> & { durationMs: number }
 export type Skew = Planned<'skew'> & { role: Role; offsetMs: number }
 export type Disk = Planned<'disk'> & { durationMs: number }
 export type NodeOutage = Planned<'node'> & { index: number; durationMs: number }
 
 /** An entry of the fault plan. */
-export type Fault = Kill | Cut | Partition | Freeze | Lock | Skew | Disk | NodeOutage
+export type Fault = Kill | Cut | Partition | Freeze | Lock | Empty | Skew | Disk | NodeOutage
 
 export type System = { pool: ProcessPool; database: ChaosDatabase; load: LoadGenerator }
 

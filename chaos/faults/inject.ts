@@ -4,6 +4,7 @@ import { Random } from '../random.ts'
 import { injectCut } from './cut.ts'
 import { injectPartition } from './partition.ts'
 import { injectDisk } from './disk.ts'
+import { injectEmpty } from './empty.ts'
 import type { Fault, FaultResult, System } from './fault.ts'
 import { injectFreeze } from './freeze.ts'
 import { injectKill } from './kill.ts'
@@ -50,6 +51,8 @@ function inject(system: System, fault: Fault, random: Random): Promise<FaultResu
       return injectFreeze(system, fault, random)
     case 'lock':
       return injectLock(system, fault, random)
+    case 'empty':
+      return injectEmpty(system, fault, random)
     case 'skew':
       return injectSkew(system, fault, random)
     case 'disk':

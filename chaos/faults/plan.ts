@@ -1,7 +1,20 @@
 import type { Role } from '../app-process.ts'
 import { type Failpoint, listFailpoints } from '../failpoints.ts'
 import type { Random } from '../random.ts'
-import type { Cut, Disk, Fault, FaultKind, Freeze, Kill, Lock, Moment, NodeOutage, Partition, Skew } from './fault.ts'
+import type {
+  Cut,
+  Disk,
+  Empty,
+  Fault,
+  FaultKind,
+  Freeze,
+  Kill,
+  Lock,
+  Moment,
+  NodeOutage,
+  Partition,
+  Skew,
+} from './fault.ts'
 
 export type PlanOptions = {
   kills: number
@@ -64,7 +77,7 @@ type Planner = (random: Random, options: PlanOptions) => Fault
 
 /** Plans the other faults: the kinds take turns, and within a kind its variants. */
 function planOthers(random: Random, options: PlanOptions): Fault[] {
-  const kinds = (['cut', 'partition', 'freeze', 'lock', 'skew', 'disk', 'node'] as const).filter((kind) =>
+  const kinds = (['cut', 'partition', 'freeze', 'lock', 'empty', 'skew', 'disk', 'node'] as const).filter((kind) =>
     options.kinds.includes(kind),
   )
   if (kinds.length === 0) return []
@@ -119,6 +132,11 @@ function createPlanners(random: Random, { broadcast }: PlanOptions): Record<Excl
       kind: 'lock',
       table: nextTable(),
       durationMs: random.between(2000, Math.min(60_000, longestMs)),
+      ...plan(random),
+    }),
+    empty: (_, { longestMs }): Empty => ({
+      kind: 'empty',
+      durationMs: random.between(2000, Math.min(15_000, longestMs)),
       ...plan(random),
     }),
     skew: (): Skew => ({

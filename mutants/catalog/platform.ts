@@ -83,7 +83,7 @@ export const PLATFORM: Area = {
       file: EXECUTOR,
       original: `this.#forgetReleased(key)
     free()
-    this.#startNext()`,
+    this.#goOn()`,
       mutated: `this.#forgetReleased(key)
     free()`,
     },
@@ -104,7 +104,7 @@ export const PLATFORM: Area = {
       name: 'nothing starts when a work of a job ends',
       file: EXECUTOR,
       original: `free?.()
-    this.#startNext()`,
+    this.#goOn()`,
       mutated: 'free?.()',
     },
     {
@@ -128,10 +128,10 @@ export const PLATFORM: Area = {
     },
     {
       name: 'jobs that wait at the stop are not left to other processes',
-      file: 'src/platform/jobs/handover-queue.ts',
-      original: 'await this.#leaveToOthers(stopped.flatMap(({ waiting }) => waiting))',
-      mutated: 'await this.#leaveToOthers([])',
-      tests: ['integration/platform/handover-queue.test.ts'],
+      file: 'src/platform/jobs/wakeup-queue.ts',
+      original: 'this.#sender.add(stopped.flatMap(({ waiting }) => waiting))',
+      mutated: '',
+      tests: ['integration/platform/wakeup-queue.test.ts'],
     },
     {
       name: 'the clock stays corrected when it is right again',

@@ -62,7 +62,7 @@ describe('demo workspace', () => {
   })
 
   it('the demo seed leaves no mailbox item, queued message or job', async () => {
-    for (const table of ['mailbox_items', 'outbox', 'external_calls', 'graphile_worker.jobs']) {
+    for (const table of ['mailbox_items', 'outbox', 'external_calls', 'wakeups']) {
       expect(await db(table).select(), table).to.eql([])
     }
   })

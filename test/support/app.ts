@@ -4,7 +4,7 @@ import { type App, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { closeDatabase, type Database, openDatabase } from '../../src/platform/database/database.ts'
 import type { Logger } from '../../src/platform/log.ts'
-import { migrateDatabase } from '../../src/prepare-database.ts'
+import { migrate } from '../../src/platform/database/migrate.ts'
 import type { AppRouter } from '../../src/router.ts'
 import type { Clock } from '../../src/platform/time.ts'
 import type { SystemScope } from '../../src/scope/system-scope.ts'
@@ -37,7 +37,7 @@ const LOG = createCheckedLogger(process.env['TEST_LOG'] === '1' ? (line) => proc
 
 /** Migrates the database that all test databases are copied from. */
 async function prepareTemplate(url: string): Promise<void> {
-  await migrateDatabase(url, LOG)
+  await migrate(url, LOG)
 }
 
 parseOutputs()
@@ -157,12 +157,15 @@ export class TestApp {
   /** Lists the tasks and keys of the jobs that wait in the queue, in order, once all that were enqueued are there. */
   async listWaitingJobs(): Promise<string[]> {
     await waitUntil(() => this.#app.isIdle())
-    return this.system.db('graphile_worker.jobs').orderBy('key').pluck<string[]>('key')
+    const { rows } = await this.system.db.raw<{ rows: { job: string }[] }>(
+      `select task || ':' || key as job from wakeups order by job`,
+    )
+    return rows.map(({ job }) => job)
   }
 
   async removeWaitingJobs(): Promise<void> {
     await waitUntil(() => this.#app.isIdle())
-    await this.system.db('graphile_worker._private_jobs').delete()
+    await this.system.db('wakeups').delete()
   }
 
   async stop(drainMs = 1000): Promise<void> {

@@ -1,3 +1,5 @@
+import { runBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
+import type { Job } from '../../src/platform/jobs/job-queue.ts'
 import { buildCloudApiChannel } from '../factories.ts'
 import type { ApiResponse, TestApp } from './app.ts'
 import type { FakeCloudApi } from '../../fake-whatsapp/fake-cloud-api.ts'
@@ -38,6 +40,14 @@ export async function startBroadcast(
   const { id } = await workspace.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience })
   await workspace.call('POST', `/api/broadcasts/${id}/send`, {})
   return id
+}
+
+/** Executes the broadcast job of a channel, for an app without a worker, until it enqueues itself no more. */
+export async function runBroadcastJobs(app: TestApp, job: Pick<Job, 'tenantId' | 'key'>): Promise<void> {
+  do {
+    await app.removeWaitingJobs()
+    await runBroadcasts(app.system, job)
+  } while ((await app.listWaitingJobs()).includes(`broadcast:${job.key}`))
 }
 
 /** Waits until a broadcast has a status, advancing the clock so that pacing and retries go on. */

@@ -17,15 +17,11 @@ export type Processes = {
   close: () => Promise<unknown>
 }
 
-type Implementation = {
-  /** Opens the queues of two processes, or of one, on a database. */
-  open: (url: string) => Promise<Processes>
-  /** The table of the jobs that wait for a worker. */
-  table: string
-}
+/** Opens the queues of two processes, or of one, on a database. */
+type Open = (url: string) => Promise<Processes>
 
 /** Describes what any job queue does. Each task is executed by all processes. */
-export function describeJobQueue(name: string, { open, table }: Implementation): void {
+export function describeJobQueue(name: string, open: Open): void {
   describe(`jobs of ${name}`, () => {
     let app: TestApp
     let db: Database
@@ -44,7 +40,7 @@ export function describeJobQueue(name: string, { open, table }: Implementation):
 
     afterEach(async () => {
       await processes.close()
-      await db(table).delete()
+      await db('wakeups').delete()
     })
 
     after(() => app.stop())
@@ -132,7 +128,7 @@ export function describeJobQueue(name: string, { open, table }: Implementation):
       await start()
       enqueue(toJob('of another', 'unknown'), toJob('known'))
       await waitUntil(() => executed.includes('known'))
-      await waitUntil(async () => /^[^,]*of another$/.test((await db(table).pluck<string[]>('key')).join()))
+      await waitUntil(async () => /^[^,]*of another$/.test((await db('wakeups').pluck<string[]>('key')).join()))
     })
 
     it('a process that stops leaves what it enqueued at last to others', async () => {

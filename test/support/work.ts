@@ -27,8 +27,7 @@ export async function drainWork(system: SystemScope, hasEnded: () => boolean): P
 async function isIdle(system: SystemScope): Promise<boolean> {
   const now = system.now()
   const [queue] = await system.sql<{ isBusy: boolean }>('isQueueBusy')`
-    select exists (select from graphile_worker.jobs
-      where locked_at is not null or (attempts < max_attempts and run_at <= now())) as is_busy`
+    select exists (select from wakeups) as is_busy`
   if (queue?.isBusy !== false) return false
   const work = await Promise.all([
     system.acrossTenants('findDueSchedule')`select 1 from schedules where next_at <= ${now} limit 1`,

@@ -76,6 +76,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
     tables: ['broadcast_recipients'],
     takenBy: 'the same, after the messages; retrying a broadcast, deleting a contact',
   },
+  { lock: 'waiting jobs', tables: ['wakeups'], takenBy: 'claiming (skips locked rows), in a statement of its own' },
 ]
 
 /** Locks all conversations of a contact or channel that is about to be deleted. */

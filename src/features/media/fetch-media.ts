@@ -57,21 +57,18 @@ export async function enqueueDueMedia(system: SystemScope): Promise<void> {
   system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 
-/** Fetches the due files of a workspace, a few at once, until none is due, there is no room or the process stops. */
+/** Fetches a few due files of a workspace at once, unless there is no room, and enqueues itself again if more may be due. */
 export async function fetchMedia(
   system: SystemScope,
   { tenantId }: Pick<Job, 'tenantId'>,
   signal?: AbortSignal,
 ): Promise<void> {
   const scope = system.forTenant(tenantId)
-  for (;;) {
-    const room = await findRoom(scope)
-    if ('problem' in room) return postponeDue(scope, room.problem)
-    const files = await claim(scope)
-    await Promise.all(files.map((file) => fetchOne(scope, file, { bytesMax: room.bytesMax, signal })))
-    if (files.length < BATCH) return
-    if (signal?.aborted) return scope.enqueue(fetchMediaJob(tenantId))
-  }
+  const room = await findRoom(scope)
+  if ('problem' in room) return postponeDue(scope, room.problem)
+  const files = await claim(scope)
+  await Promise.all(files.map((file) => fetchOne(scope, file, { bytesMax: room.bytesMax, signal })))
+  if (files.length === BATCH) scope.enqueue(fetchMediaJob(tenantId))
 }
 
 function claim(scope: Scope): Promise<PendingFile[]> {

@@ -18,6 +18,8 @@ import { FileUploads } from './upload-files.ts'
 
 /** Messages per claim. A crash leaves the delivery of all messages that its process has claimed unknown. */
 export const CLAIM_MAX = 64
+/** Claims of a job, which then lets others have its place. */
+const BATCHES_MAX = 64
 /** A claim is one statement, and most claims find few messages. */
 const CLAIM_SIZE = 1
 /** With the delays between them, enough for as long as a claim lasts. */
@@ -26,10 +28,10 @@ const SETTLE_ATTEMPTS_MAX = 30
 const SETTLE_EVERY_MS = SECOND / 2
 
 /**
- * Sends a channel's messages: claims, sends and settles batches until nothing is due. The place of the job is released
- * when the messages are claimed and wait for the provider. The claim is committed before the
- * provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose outcome
- * was lost is never sent again.
+ * Sends a channel's messages: claims, sends and settles batches until nothing is due, or enqueues itself again after 64 of
+ * them. The place of the job is released when the messages are claimed and wait for the provider. The claim is committed
+ * before the provider is called and the outcome after. Concurrent runs are safe: a message is claimed once, and one whose
+ * outcome was lost is never sent again.
  */
 export async function deliverMessages(
   system: SystemScope,
@@ -38,9 +40,9 @@ export async function deliverMessages(
 ): Promise<void> {
   const scope = system.forTenant(tenantId)
   let channel = await findConnected(scope, channelId)
-  while (channel && (await deliverBatch(scope, channel, control))) {
-    // What is due is left to another process.
-    if (control.signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
+  for (let batches = 1; channel && (await deliverBatch(scope, channel, control)); batches += 1) {
+    // After the signal, what is due is left to another process.
+    if (batches === BATCHES_MAX || control.signal?.aborted) return scope.enqueue(deliverJob(tenantId, channelId))
     // Somebody may disconnect the channel or replace its access token before all of its messages are sent.
     if (channel.kind !== 'sandbox') channel = await findConnected(scope, channelId)
   }

@@ -57,7 +57,7 @@ type Command = { shards: number; sql: string; values: Record<string, string> }
 /** Executes a command in a transaction with its settings, as a connection that is lost in between is replaced. */
 async function execute(db: Database, { shards, sql, values }: Command): Promise<void> {
   await db.transaction(async (tx) => {
-    // Rows of local tables name users: Citus would otherwise take the local tables over, which the queue cannot use.
+    // Rows of local tables name users: Citus would otherwise take the local tables over, and plan their statements.
     await tx.raw('set local citus.enable_local_reference_table_foreign_keys = off')
     await tx.raw(`set local citus.shard_count = ${shards}`)
     // Foreign keys of a table with rows are created with those of the reference tables, on one connection for each node.

@@ -21,13 +21,10 @@ type Log = Pick<Logger, 'info' | 'warn'>
 /**
  * Applies the missing migrations, each in a transaction of its own, on connections without a statement timeout. A
  * migration that cannot lock a table in time is tried again later, so that it does not hold up the statements of running
- * processes. Processes that migrate at the same time wait for one to do it. `finish` runs before the next one continues.
+ * processes. Processes that migrate at the same time wait for one to do it. Returns the applied migrations.
  * @throws DatabaseUrlError
  */
-export async function migrate(
-  url: string,
-  { log, finish }: { log?: Log; finish?: () => Promise<void> } = {},
-): Promise<string[]> {
+export async function migrate(url: string, log?: Log): Promise<string[]> {
   const db = openDatabase(url, {
     name: 'parley migrations',
     connections: 1,
@@ -44,9 +41,7 @@ export async function migrate(
       // Without the lock another process may migrate, so the migration in progress fails.
       const stopPings = startPings(lock, () => closeDatabase(db))
       try {
-        const applied = await applyMissing(db, log)
-        await finish?.()
-        return applied
+        return await applyMissing(db, log)
       } finally {
         stopPings()
       }

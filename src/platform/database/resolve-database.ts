@@ -2,7 +2,7 @@ import { startEmbeddedPostgres } from '../embedded-postgres/start-embedded-postg
 
 export type ResolvedDatabase = {
   url: string
-  /** The address of the server itself, for what needs a session: the job queue, notifications and migrations. */
+  /** The address of the server itself, for what needs a session: notifications and migrations. */
   sessionUrl: string
   /** True if `url` leads to a pooler in transaction mode. */
   isPooled: boolean

@@ -43,8 +43,12 @@ export class WakeupClaims {
   /** Tasks that may have rows, with the workspaces that were last in turn. */
   readonly #turns = new Map<string, string>()
   readonly #pollMs: number
+  /** Those of them whose rows are of workspaces or keys without room here, until a place becomes free. */
+  readonly #blocked = new Set<string>()
   /** Tasks whose rows may be newer than the claim in progress. */
   readonly #notified = new Set<string>()
+  /** Tasks with places that became free during the claim in progress. */
+  readonly #freed = new Set<string>()
   #claiming: Promise<void> | undefined
   #isWoken = false
   #isStopped = false
@@ -85,6 +89,8 @@ export class WakeupClaims {
 
   /** Has to be called when an executor has a free place. */
   onFree(task: string): void {
+    this.#freed.add(task)
+    this.#blocked.delete(task)
     if (this.#turns.has(task)) this.#claim()
   }
 
@@ -94,6 +100,7 @@ export class WakeupClaims {
     for (const name of task === undefined ? executors.keys() : [task]) {
       if (!executors.has(name)) continue
       this.#notified.add(name)
+      this.#blocked.delete(name)
       if (!this.#turns.has(name)) this.#turns.set(name, FIRST)
     }
     this.#claim()
@@ -124,16 +131,17 @@ export class WakeupClaims {
 
   /** Claims until no rows are left for the free places. */
   async #claimRound(): Promise<void> {
-    const tasks = new Set(this.#turns.keys())
     while (!this.#isStopped) {
-      const requests = [...tasks].map((task) => this.#toRequest(task)).filter(({ places }) => places > 0)
+      const tasks = [...this.#turns.keys()].filter((task) => !this.#blocked.has(task))
+      const requests = tasks.map((task) => this.#toRequest(task)).filter(({ places }) => places > 0)
       if (requests.length === 0) return
       this.#notified.clear()
+      this.#freed.clear()
       const jobs = await claimWakeups(this.#options.db, requests)
       for (const request of requests) {
         const last = jobs.findLast(({ task }) => task === request.task)
         if (last) this.#turns.set(request.task, last.tenantId)
-        else this.#forget(request, tasks)
+        else this.#forget(request)
       }
       this.#accept(jobs)
     }
@@ -146,10 +154,12 @@ export class WakeupClaims {
     return { task, places: executor?.free ?? 0, previous, fullTenantIds: tenantIds, fullKeys: keys }
   }
 
-  /** No rows were found for a task. Those of workspaces and keys without room are looked at when a place becomes free. */
-  #forget({ task, fullTenantIds, fullKeys }: Request, tasks: Set<string>): void {
-    tasks.delete(task)
-    if (!this.#notified.has(task) && fullTenantIds.length === 0 && fullKeys.length === 0) this.#turns.delete(task)
+  /** No rows were found for a task. It is claimed again after a notification, or if it may have others and a place is freed. */
+  #forget({ task, fullTenantIds, fullKeys }: Request): void {
+    const mayHaveMore = fullTenantIds.length > 0 || fullKeys.length > 0
+    if (this.#notified.has(task) || (mayHaveMore && this.#freed.has(task))) return
+    if (mayHaveMore) this.#blocked.add(task)
+    else this.#turns.delete(task)
   }
 
   #accept(jobs: Job[]): void {

@@ -25,6 +25,7 @@ export class WakeupSender {
   #sending: Promise<void> | undefined
   #sentAtMs = -Infinity
   #isFull = false
+  #isFailing = false
 
   constructor(options: Options) {
     this.#options = options
@@ -78,9 +79,13 @@ export class WakeupSender {
         insert into wakeups (task, tenant_id, key)
         select task, tenant_id, key from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (task text, tenant_id uuid, key text)
         on conflict do nothing returning task`
+      this.#isFailing = false
       for (const task of new Set(stored.map((row) => row.task))) notifications.publish('jobs', task)
     } catch (error) {
-      log.warn({ err: error, jobs: rows.length }, 'jobs could not be stored; what is due will be found')
+      // While the database is away, every statement fails alike.
+      if (!this.#isFailing)
+        log.warn({ err: error, jobs: rows.length }, 'jobs could not be stored; what is due will be found')
+      this.#isFailing = true
     }
   }
 }

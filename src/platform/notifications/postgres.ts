@@ -16,7 +16,7 @@ const PAUSE_MS = 20
 
 /**
  * Notifications over LISTEN/NOTIFY. Every commit that notifies takes one server-wide lock, so notifications are sent
- * outside business transactions: the first one at once, those that follow within 20 ms together.
+ * outside business transactions: the first one at once, those that follow within 20 ms together, and those of jobs at once.
  */
 export class PostgresNotifications extends Notifications {
   readonly #url: string
@@ -26,6 +26,7 @@ export class PostgresNotifications extends Notifications {
   readonly #sockets = new OpenSockets()
   #listener: pg.Client | undefined
   #isScheduled = false
+  #timer: NodeJS.Timeout | undefined
   #flushedAtMs = -Infinity
   #closed = false
 
@@ -78,10 +79,13 @@ export class PostgresNotifications extends Notifications {
   protected send(topic: Topic, text: string): void {
     const texts = this.#pending.get(topic) ?? new Set()
     this.#pending.set(topic, texts.add(text))
-    if (this.#isScheduled) return
+    // Those of jobs are merged before they are published.
+    const isUrgent = topic === 'jobs'
+    if (this.#isScheduled && !isUrgent) return
     this.#isScheduled = true
-    const pauseMs = this.#flushedAtMs + PAUSE_MS - performance.now()
-    if (pauseMs > 0) setTimeout(() => void this.#flush(), pauseMs)
+    const pauseMs = isUrgent ? 0 : this.#flushedAtMs + PAUSE_MS - performance.now()
+    clearTimeout(this.#timer)
+    if (pauseMs > 0) this.#timer = setTimeout(() => void this.#flush(), pauseMs)
     else setImmediate(() => void this.#flush())
   }
 

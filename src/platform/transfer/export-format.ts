@@ -15,7 +15,6 @@ export const OWN_TABLES: readonly string[] = [
   'migrations_lock',
   'rate_limits',
   'readiness_probes',
-  'workers',
   'wakeups',
 ]
 

@@ -189,10 +189,11 @@ describe('fuzzed requests', function () {
     }
   }
 
+  /** Without the jobs of earlier requests, which are stored after the response. */
   async function digest(): Promise<string> {
     const { rows: tables } = await app.system.db.raw<{ rows: { name: string }[] }>(
       `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
-       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1`,
+       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> 'wakeups' order by 1`,
     )
     const union = tables.map(
       ({ name }) =>

@@ -235,7 +235,7 @@ describe('password reset', () => {
 async function dumpDatabase(): Promise<string> {
   const { rows } = await app.system.db.raw(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('public', 'graphile_worker')`,
+     where schemaname = 'public'`,
   )
   const tables = await Promise.all(
     rows.map(({ name }: { name: string }) =>

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import type { Scope } from '../../../src/scope/scope.ts'
 import { buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel, listPhones, startBroadcast } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, listPhones, startBroadcast, runBroadcastJobs } from '../../support/broadcasts.ts'
 import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -36,7 +35,7 @@ describe('replies during a broadcast', () => {
     scope = app.system.forTenant(owner.tenantId)
     job = { tenantId: owner.tenantId, key: channelId }
     await startBroadcast(owner, templateId, listPhones(400))
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     await cloud.webhooks.sendText({ from: CUSTOMER, body: 'hi' })
     await advanceMailboxes(app.system, { tenantId: owner.tenantId })
   })
@@ -44,14 +43,14 @@ describe('replies during a broadcast', () => {
   afterEach(() => cloud.stop())
 
   it('at most 128 messages of the broadcast are queued before a reply', async () => {
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     const queued = await app.system.db('outbox').where({ tenant_id: owner.tenantId, priority: 1 })
     expect(queued).to.have.length(128)
   })
 
   it('batches of the broadcast are smaller and rarer while a customer waits, and smaller for two seconds after it', async () => {
     const countQueued = async () => {
-      await runBroadcasts(app.system, job)
+      await runBroadcastJobs(app, job)
       const rows = await app.system.db('outbox').where({ tenant_id: owner.tenantId, priority: 1 })
       await deliverMessages(app.system, job)
       return rows.length

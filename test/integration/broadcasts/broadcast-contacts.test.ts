@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { addMs, SECOND } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, runBroadcastJobs } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 /** A temporary error of the recipient: the message is sent again after 4 seconds. */
@@ -36,7 +35,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
     const audience = { contactIds: [contact.id] }
     ;({ id: broadcastId } = await owner.call('POST', '/api/broadcasts', { name: 'Sale', templateId, audience }))
     await owner.call('POST', `/api/broadcasts/${broadcastId}/send`, {})
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
   })
 
   afterEach(() => cloud.stop())
@@ -76,7 +75,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
     await owner.call('POST', `/api/broadcasts/${broadcastId}/resume`, {})
     // The contact may be sent another message 6 seconds after the one that was queued.
     app.clock.advance(6 * SECOND)
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     await deliverMessages(app.system, job)
     expect(await readAttempt()).to.equal(1)
     expect(cloud.accepted).to.have.length(1)
@@ -86,10 +85,10 @@ describe('contact that is changed while its message of a broadcast is queued', (
     cloud.dropNextResponse('reset')
     await deliverMessages(app.system, job)
     const { items } = await owner.call('GET', `/api/broadcasts/${broadcastId}/recipients`)
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     await owner.call('POST', `/api/broadcasts/${broadcastId}/retry`, { notAcceptedRecipientIds: [items[0].id] })
     app.clock.advance(6 * SECOND)
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     const outbox = app.system.db('outbox').where('tenant_id', owner.tenantId)
     expect(await outbox.clone().select('message_id')).to.have.length(1)
     const [first] = cloud.accepted
@@ -114,7 +113,7 @@ describe('contact that is changed while its message of a broadcast is queued', (
     const audience = { contactIds: [first.id, second.id] }
     const { id } = await owner.call('POST', '/api/broadcasts', { name: 'Both', templateId, audience })
     await owner.call('POST', `/api/broadcasts/${id}/send`, {})
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     const [{ messageId }] = (await owner.call('GET', `/api/broadcasts/${id}/recipients`)).items.filter(
       ({ contactId }: { contactId: string }) => contactId === second.id,
     )

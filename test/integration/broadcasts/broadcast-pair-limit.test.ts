@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { runBroadcasts } from '../../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { buildBroadcastChannel, startBroadcast } from '../../support/broadcasts.ts'
+import { buildBroadcastChannel, startBroadcast, runBroadcastJobs } from '../../support/broadcasts.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const CUSTOMER = '15550009001'
@@ -45,7 +44,7 @@ describe("the provider's limit of one message in six seconds to the same person"
   /** Returns true if the message of the broadcast has been sent. */
   async function isSentAfter(ms: number): Promise<boolean> {
     app.clock.advance(ms)
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     const accepted = cloud.accepted.length
     await deliverMessages(app.system, job)
     return cloud.accepted.length > accepted
@@ -80,7 +79,7 @@ describe("the provider's limit of one message in six seconds to the same person"
   ] as const) {
     it(`does not count a message that was withdrawn, unsent, by a ${change}`, async () => {
       const id = await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
-      await runBroadcasts(app.system, job)
+      await runBroadcastJobs(app, job)
       expect((await owner.call('GET', `/api/broadcasts/${id}`)).counts.sending).to.equal(1)
       app.clock.advance(2 * SECOND)
       await owner.call('POST', `/api/broadcasts/${id}/${change}`, {})
@@ -95,7 +94,7 @@ describe("the provider's limit of one message in six seconds to the same person"
 
   it('is kept after a reply although a message of six seconds before is withdrawn', async () => {
     const id = await startBroadcast(owner, templateId, [`+${CUSTOMER}`])
-    await runBroadcasts(app.system, job)
+    await runBroadcastJobs(app, job)
     app.clock.advance(6 * SECOND)
     await owner.call('POST', '/api/messages', { to: { phone: `+${CUSTOMER}` }, body: 'Reply' })
     await owner.call('POST', `/api/broadcasts/${id}/pause`, {})

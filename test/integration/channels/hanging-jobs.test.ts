@@ -10,7 +10,7 @@ import { postSigned } from '../../support/signed-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-/** More than a process takes of the queue at once. */
+/** More than a task has places for jobs at work. */
 const WORKSPACES = 9
 const CONVERSATIONS = 40
 

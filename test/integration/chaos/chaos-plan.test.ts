@@ -4,7 +4,7 @@ import { listKinds } from '../../../chaos/parse-options.ts'
 import { Random } from '../../../chaos/random.ts'
 
 const KINDS = listKinds(false)
-const SIZE = { kills: 20, faults: 60, kinds: KINDS, longestMs: 60_000, leaseMs: 30_000, broadcast: 0 }
+const SIZE = { kills: 20, faults: 70, kinds: KINDS, longestMs: 60_000, leaseMs: 30_000, broadcast: 0 }
 
 describe('planFaults', () => {
   it('planFaults returns the same plan for the same seed, and another one for another seed', () => {

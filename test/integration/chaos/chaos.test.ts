@@ -3,13 +3,13 @@ import { listKinds } from '../../../chaos/parse-options.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
 
-const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 6, seed: 62, workers: 2, workspaces: 3 }
+const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 7, seed: 62, workers: 2, workspaces: 3 }
 const KINDS = listKinds(false)
 
 describe('chaos test', function () {
-  this.timeout(300_000)
+  this.timeout(400_000)
 
-  it('Parley processes and answers every message exactly once through kills, cuts, silent networks, frozen processes, locks, skewed clocks and a full disk', async () => {
+  it('Parley processes and answers every message exactly once through kills, cuts, silent networks, frozen processes, locks, an emptied queue, skewed clocks and a full disk', async () => {
     const limits = { longestMs: 4000, leaseMs: 30_000, timeoutMs: 90_000 }
     const report = await runChaos({ ...SIZE, ...limits, kinds: KINDS, onProgress: () => undefined })
     expect(listViolations(report)).to.deep.equal([])

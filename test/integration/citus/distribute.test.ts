@@ -3,7 +3,7 @@ import { closeDatabase, type Database, openDatabase } from '../../../src/platfor
 import { distribute } from '../../../src/platform/database/distribute.ts'
 import { REFERENCE_TABLES, TENANT_TABLES } from '../../../src/platform/database/statements/tables.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { errorMessage } from '../../support/error-message.ts'
 import { CITUS_URL, cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
 
@@ -13,7 +13,7 @@ const AT = new Date('2026-03-02T10:00:00Z')
 async function skipMigrations(): Promise<void> {}
 
 async function fill(url: string): Promise<void> {
-  await migrateDatabase(url, createLogger('silent'))
+  await migrate(url, createLogger('silent'))
   const db = openDatabase(url)
   const times = { created_at: AT, updated_at: AT }
   await db('workspaces').insert({ id: WORKSPACE, name: 'Filled', ...times })

@@ -13,34 +13,44 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 /** The interval of the periodic tasks, the time that a message may be overdue, and some time for a busy machine. */
 const FOUND_WITHIN_MS = 9_000
 
-/** Starts a process with both roles that the test can kill at a failpoint. */
-async function startProcess(databaseUrl: string, dataDir: string) {
+/** Forks a process, by default with both roles, that the test can kill at a failpoint. */
+function forkProcess({ databaseUrl, dataDir }: TestApp, { roles = 'http,worker', failpoint }: ForkOptions = {}) {
   const child = fork(new URL('../../../chaos/app-process-main.ts', import.meta.url), {
     execArgv: ['--import', 'tsx', '--import', new URL('../../../chaos/failpoints.ts', import.meta.url).href],
   })
   const send = (command: ProcessCommand) => void child.send(command)
+  const arm = (point: Failpoint) => send({ kind: 'arm', failpoint: { failpoint: point, skip: 0, action: 'exit' } })
   const environment = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
     SECRET_KEY: 'ab'.repeat(32),
     TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
     PORT: '0',
+    ROLES: roles,
     LOG_LEVEL: 'silent',
   }
+  if (failpoint) arm(failpoint)
   send({ kind: 'start', environment, clockOffsetMs: 0 })
-  const [event]: ProcessEvent[] = await once(child, 'message')
-  if (event?.kind !== 'ready') throw new Error('the process did not start')
   const exited = once(child, 'exit')
   return {
-    url: event.url,
+    child,
     exited,
-    arm: (failpoint: Failpoint) => send({ kind: 'arm', failpoint: { failpoint, skip: 0, action: 'exit' } }),
+    arm,
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGKILL')
       await exited
     },
   }
+}
+
+type ForkOptions = { roles?: string; failpoint?: Failpoint }
+
+async function startProcess(app: TestApp, options?: ForkOptions) {
+  const forked = forkProcess(app, options)
+  const [event]: ProcessEvent[] = await once(forked.child, 'message')
+  if (event?.kind !== 'ready') throw new Error('the process did not start')
+  return { ...forked, url: event.url }
 }
 
 describe('process that executes the jobs that it enqueues', function () {
@@ -81,10 +91,10 @@ describe('process that executes the jobs that it enqueues', function () {
   const countAnswers = () => countMessages({ direction: 'outbound', status: 'delivered' })
 
   it('answers without a row in the queue', async () => {
-    process = await startProcess(app.databaseUrl, app.dataDir)
+    process = await startProcess(app)
     await app.system.db.raw(`create table queued as select 1 as n where false;
       create function note() returns trigger language plpgsql as $$ begin insert into queued values (1); return new; end $$;
-      create trigger note after insert on graphile_worker._private_jobs for each row execute function note()`)
+      create trigger note after insert on wakeups for each row execute function note()`)
     const before = await countAnswers()
     expect(await send(process.url)).to.equal(201)
     await waitUntil(async () => (await countAnswers()) === before + 1)
@@ -95,8 +105,8 @@ describe('process that executes the jobs that it enqueues', function () {
 
   for (const failpoint of ['after ingest', 'after advance'] as const) {
     it(`that is killed ${failpoint} was committed leaves the message to another process, which answers it within seconds`, async () => {
-      other = await startProcess(app.databaseUrl, app.dataDir)
-      process = await startProcess(app.databaseUrl, app.dataDir)
+      other = await startProcess(app)
+      process = await startProcess(app)
       const before = await countAnswers()
       const received = await countMessages({ direction: 'inbound' })
       process.arm(failpoint)
@@ -107,4 +117,24 @@ describe('process that executes the jobs that it enqueues', function () {
       expect(await countAnswers()).to.equal(before + 1)
     })
   }
+
+  it('that is killed with the jobs that it has claimed leaves the message to another one, which answers it within seconds', async () => {
+    const before = await countAnswers()
+    expect(await send(app.url)).to.equal(201)
+    expect(await app.listWaitingJobs()).to.deep.equal([`advance:${workspace.tenantId}`])
+    await forkProcess(app, { roles: 'worker', failpoint: 'after claim jobs' }).exited
+    expect(await app.listWaitingJobs()).to.deep.equal([])
+    process = await startProcess(app, { roles: 'worker' })
+    await waitUntil(async () => (await countAnswers()) > before, FOUND_WITHIN_MS)
+    expect(await countAnswers()).to.equal(before + 1)
+  })
+
+  it('answers a message whose job was lost in the queue within seconds', async () => {
+    const before = await countAnswers()
+    expect(await send(app.url)).to.equal(201)
+    await app.removeWaitingJobs()
+    process = await startProcess(app, { roles: 'worker' })
+    await waitUntil(async () => (await countAnswers()) > before, FOUND_WITHIN_MS)
+    expect(await countAnswers()).to.equal(before + 1)
+  })
 })

@@ -94,7 +94,7 @@ describe('conversation subscription', () => {
     const other = await cloneDatabase(async () => undefined)
     const otherDatabase = openDatabase(other.url)
     await app.system.db.transaction(async (open) => {
-      await open('workers').insert({ id: 'open for long', seen_at: systemClock.now() })
+      await open('rate_limits').insert({ key: 'open for long' })
       await otherDatabase.transaction(async (foreign) => {
         await foreign.raw('create table open_for_long (id int)')
         await receive('beside')

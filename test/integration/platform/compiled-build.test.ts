@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { DEMO } from '../../../seeds/demo/ids.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
 
@@ -80,7 +80,7 @@ describe('npm run build', function () {
   it('the compiled start works with the database of DATABASE_URL, empty or migrated from source', async () => {
     const empty = await cloneDatabase(() => Promise.resolve())
     const migrated = await cloneDatabase(async (url) => {
-      await migrateDatabase(url, createLogger('silent'))
+      await migrate(url, createLogger('silent'))
     })
     for (const database of [empty, migrated]) {
       const server = await checkout.serve('node', COMPILED, {

@@ -14,7 +14,7 @@ const ROWS: Record<string, string[]> = {
   Webhooks: ['parley webhooks'],
   'Jobs: workflow runs, sending': ['parley engine'],
   'Periodic tasks, reading the clock': ['parley background'],
-  'Job queue and its heartbeat': ['parley jobs', 'parley heartbeat'],
+  'Job queue': ['parley jobs'],
   'Rate limits': ['parley limits'],
   Notifications: ['parley notifications'],
 }

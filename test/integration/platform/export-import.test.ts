@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { listTables } from '../../../src/platform/transfer/export-database.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp } from '../../support/app.ts'
 import { DebianPostgres, isDebianPostgresMissing } from '../../support/debian-postgres.ts'
@@ -51,7 +51,7 @@ describe('npm run export and npm run import', function () {
     folder = createTempDir()
     file = join(folder.path, 'parley.export')
     source = await cloneDatabase(async (url) => {
-      await migrateDatabase(url, createLogger('silent'))
+      await migrate(url, createLogger('silent'))
     })
     target = await cloneDatabase(() => Promise.resolve())
     const app = await startTestApp({ DATABASE_URL: source.url })

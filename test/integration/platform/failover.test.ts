@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { closeDatabase, openDatabase } from '../../../src/platform/database/database.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { Owner } from '../../support/deployment.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
 import { ReplicatedPair } from '../../support/replicated-pair.ts'
@@ -21,7 +21,7 @@ describe('two servers in DATABASE_URL', function () {
 
   beforeEach(async () => {
     if (process.platform !== 'linux') return
-    pair = await ReplicatedPair.start((url) => migrateDatabase(url, createLogger('silent')))
+    pair = await ReplicatedPair.start((url) => migrate(url, createLogger('silent')))
     const env = { DATABASE_URL: pair.url, TRUSTED_PROXIES: '127.0.0.1/32' }
     processes = await Promise.all([startParleyProcess(env), startParleyProcess(env)])
     const urls = processes.map(({ url = '' }) => url)

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { EventEmitter, once } from 'node:events'
 import { migrate as runMigrations } from '../../../src/platform/database/migrate.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { errorMessage } from '../../support/error-message.ts'
@@ -90,22 +89,25 @@ describe('npm run migrate', function () {
   })
 
   it('waits a quarter of a minute for a process that fell silent while it migrated, and no longer', async () => {
+    await runMigrations(database.url)
     const proxy = await TcpProxy.start(database.url)
-    const events = new EventEmitter()
-    const silent = once(events, 'silent')
-    const first = runMigrations(proxy.through(database.url), {
-      finish: async () => {
-        const released = once(events, 'released')
-        proxy.partition()
-        events.emit('silent')
-        await released
-      },
-    }).catch(() => undefined)
-    await silent
+    const first = await withClient(database.url, async (client) => {
+      await client.query('begin')
+      await client.query('lock table migrations')
+      const migration = runMigrations(proxy.through(database.url)).catch(() => undefined)
+      await waitUntil(async () => {
+        const { rows } = await client.query(
+          `select from pg_locks where relation = 'migrations'::regclass and not granted`,
+        )
+        return rows.length > 0
+      })
+      proxy.partition()
+      await client.query('commit')
+      return { migration }
+    })
     expect(await runMigrations(database.url)).to.deep.equal([])
-    events.emit('released')
     proxy.stop()
-    expect(await first).to.equal(undefined)
+    expect(await first.migration).to.equal(undefined)
   })
 
   it('fails when its connections fall silent, instead of waiting for ever', async () => {

@@ -49,7 +49,7 @@ describe('DATABASE_URL of PgBouncer in transaction mode, with DATABASE_SESSION_U
     await withClient(app.databaseUrl, async (client) => {
       const { rows } = await client.query<{ name: string }>(
         `select application_name as name from pg_stat_activity where datname = current_database()
-           and pid <> pg_backend_pid() and application_name not in ('tests', 'parley jobs', 'parley heartbeat', 'parley notifications')`,
+           and pid <> pg_backend_pid() and application_name not in ('tests', 'parley notifications')`,
       )
       expect(rows.length).to.be.within(1, POOL_SIZE)
     })

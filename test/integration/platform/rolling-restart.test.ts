@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { findUrl, Owner, type Server, stopServer } from '../../support/deployment.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -18,7 +18,7 @@ describe('a rolling restart', function () {
   before(async () => {
     checkout = new Checkout()
     database = await cloneDatabase(async (url) => {
-      await migrateDatabase(url, createLogger('silent'))
+      await migrate(url, createLogger('silent'))
     })
     proxy = await ReadinessProxy.start()
   })

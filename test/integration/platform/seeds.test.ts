@@ -8,7 +8,7 @@ import { withClient } from '../../../src/platform/embedded-postgres/connection.t
 import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/start-embedded-postgres.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { SECOND } from '../../../src/platform/time.ts'
-import { migrateDatabase } from '../../../src/prepare-database.ts'
+import { migrate } from '../../../src/platform/database/migrate.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { readDocument } from '../../support/documents.ts'
 import { cloneDatabase } from '../../support/postgres.ts'
@@ -59,7 +59,7 @@ describe('seeds', function () {
   async function withServer(work: (client: pg.Client) => Promise<void>): Promise<void> {
     const server = await startEmbeddedPostgres({ dataDir: join(checkout.path, '.parley') })
     try {
-      await migrateDatabase(server.connectionString, createLogger('silent'))
+      await migrate(server.connectionString, createLogger('silent'))
       await withClient(server.connectionString, work)
     } finally {
       await server.stop()
@@ -111,7 +111,7 @@ describe('seeds', function () {
 
   it('seeds of a first start may compute for a minute between statements, as on a busy machine', async () => {
     const database = await cloneDatabase(async (url) => {
-      await migrateDatabase(url, createLogger('silent'))
+      await migrate(url, createLogger('silent'))
     })
     const db = openDatabase(database.url)
     const folder = createTempDir()
@@ -130,7 +130,7 @@ describe('seeds', function () {
 
   it('processes that start at once on an empty database seed it once', async () => {
     const database = await cloneDatabase(async (url) => {
-      await migrateDatabase(url, createLogger('silent'))
+      await migrate(url, createLogger('silent'))
     })
     const db = openDatabase(database.url)
     await Promise.all([seedIfEmpty(db), seedIfEmpty(db), seedIfEmpty(db)])

@@ -5,10 +5,11 @@ import { startTestApp, type TestApp } from '../../support/app.ts'
 import { Checkout } from '../../support/checkout.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const QUEUE = 'src/platform/jobs/graphile-job-queue.ts'
-const HEARTBEAT = 'const HEARTBEAT_MS = 3 * SECOND'
+const CLAIMS = 'src/platform/jobs/wakeup-claims.ts'
+const TENANT = '00000000-0000-7000-8000-000000000001'
+const POLL = 'const POLL_MS = 2 * SECOND'
 
-describe('a process whose job runners take no jobs although the database answers', function () {
+describe('a process that takes no jobs although the database answers', function () {
   this.timeout(120_000)
   let app: TestApp
   let checkout: Checkout
@@ -16,11 +17,11 @@ describe('a process whose job runners take no jobs although the database answers
   before(async () => {
     app = await startTestApp({ ROLES: 'http' })
     checkout = new Checkout()
-    // Twenty heartbeats, after which the process ends, then take seconds instead of a minute.
-    const path = join(checkout.path, QUEUE)
+    // Thirty polls, after which the process ends, then take seconds instead of a minute.
+    const path = join(checkout.path, CLAIMS)
     const source = readFileSync(path, 'utf8')
-    expect(source).to.include(HEARTBEAT)
-    writeFileSync(path, source.replace(HEARTBEAT, 'const HEARTBEAT_MS = SECOND / 5'))
+    expect(source).to.include(POLL)
+    writeFileSync(path, source.replace(POLL, 'const POLL_MS = SECOND / 5'))
   })
 
   after(async () => {
@@ -34,14 +35,16 @@ describe('a process whose job runners take no jobs although the database answers
     const environment = { DATABASE_URL: url.href, ROLES: 'worker', SECRET_KEY: 'ab'.repeat(32) }
     const { child, ended } = checkout.start('node', ['--import', 'tsx', 'src/main.ts'], environment)
     try {
-      await waitUntil(async () => (await app.system.db('workers').pluck('id')).length > 0)
-      // A trigger per statement fires although no job is due.
-      await app.system.db.raw(`create function refuse() returns trigger language plpgsql as $$
+      const { db } = app.system
+      await db('wakeups').insert({ task: 'advance', tenant_id: TENANT, key: TENANT })
+      await waitUntil(async () => (await db('wakeups')).length === 0)
+      // A trigger per statement fires although no job waits.
+      await db.raw(`create function refuse() returns trigger language plpgsql as $$
         begin
           if current_setting('application_name') = 'faulty' then raise 'away'; end if;
           return null;
         end $$;
-        create trigger refuse before update on graphile_worker._private_jobs execute function refuse()`)
+        create trigger refuse before delete on wakeups execute function refuse()`)
       const { code, stdout } = await ended
       expect(stdout).to.include('background work is stuck although the database answers')
       expect(code).to.equal(1)

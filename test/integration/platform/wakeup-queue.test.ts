@@ -40,6 +40,13 @@ describe('a queue of wake-ups', () => {
   const listKeys = () => db('wakeups').orderBy('key').pluck<string[]>('key')
   const countRows = async () => (await listKeys()).length
 
+  /** Stores more jobs of one workspace than a process may claim in many turns. */
+  const insertMany = () =>
+    db.raw(
+      `insert into wakeups (task, tenant_id, key) select 'count', ?, 'key ' || n from generate_series(1, 3000) n`,
+      [TENANT],
+    )
+
   /** A task whose jobs last until the test says so, or ends. */
   function createHeldTask() {
     const emitter = new EventEmitter().setMaxListeners(0)
@@ -99,10 +106,7 @@ describe('a queue of wake-ups', () => {
   it('a workspace with thousands of waiting jobs delays that of another one by two jobs at most', async () => {
     const [enqueuer, worker] = [await open(), await open({ limits: { working: 1, all: 100 } })]
     const executed: string[] = []
-    await db.raw(
-      `insert into wakeups (task, tenant_id, key) select 'count', ?, 'key ' || n from generate_series(1, 3000) n`,
-      [TENANT],
-    )
+    await insertMany()
     let before = 0
     await worker.start({
       async count({ key }) {
@@ -117,13 +121,23 @@ describe('a queue of wake-ups', () => {
     expect(executed.indexOf('of another') - before).to.be.at.most(2)
   })
 
+  it('a task with thousands of waiting jobs does not delay one of another task', async () => {
+    const [enqueuer, worker] = [await open(), await open({ limits: { working: 1, all: 100 } })]
+    const executed: string[] = []
+    await insertMany()
+    const add = async ({ task }: Job) => {
+      executed.push(task)
+      if (executed.length === 5) enqueuer.enqueue([{ ...toJob('of another task'), task: 'other' }])
+    }
+    await worker.start({ count: add, other: add })
+    await waitUntil(() => executed.includes('other'))
+    expect(executed.indexOf('other')).to.be.lessThan(1000)
+  })
+
   it('a workspace that has its part of the places does not hide the jobs of others', async () => {
     const [enqueuer, worker] = [await open(), await open({ limits: { working: 4, all: 8 } })]
     const { started, tasks } = createHeldTask()
-    await db.raw(
-      `insert into wakeups (task, tenant_id, key) select 'count', ?, 'key ' || n from generate_series(1, 3000) n`,
-      [TENANT],
-    )
+    await insertMany()
     await worker.start(tasks)
     await waitUntil(() => started.length > 0)
     enqueuer.enqueue([toJob('of another', OTHER)])

@@ -11,10 +11,10 @@ import { lockBucket } from './pacing.ts'
 import { sendBatch } from './send-batch.ts'
 
 /**
- * Prepares, sends and cancels the broadcasts of a channel, a portion of each at a time, until nothing can be done now.
- * Each portion is a transaction of its own that locks its broadcast, so concurrent runs and crashes are safe. One run at
- * a time advances the broadcasts of a channel, and others end instead of waiting for it: waiting runs would occupy the
- * slots of the worker, which sends replies as well. After `signal` aborts, the rest is left to another process.
+ * Prepares, sends and cancels the broadcasts of a channel, a portion of each, and enqueues itself again if more can be done
+ * now. Each portion is a transaction of its own that locks its broadcast, so concurrent runs and crashes are safe. One run
+ * at a time advances the broadcasts of a channel, and others end instead of waiting for it: waiting runs would occupy
+ * connections of the worker, which sends replies as well. After `signal` aborts, the rest is left to another process.
  */
 export async function runBroadcasts(
   system: SystemScope,
@@ -22,16 +22,14 @@ export async function runBroadcasts(
   signal?: AbortSignal,
 ): Promise<void> {
   const scope = system.forTenant(tenantId)
-  for (let isDone = false; !isDone;) {
-    if (signal?.aborted) return scope.enqueue(broadcastJob(tenantId, channelId))
-    const working = await listWorking(scope, channelId)
-    if (working.some(({ hasAlert }) => hasAlert)) await applyChannelAlerts(scope, channelId)
-    isDone = true
-    for (const { id } of working) {
-      const hasMore = await scope.transaction((tx) => advanceBroadcast(tx, channelId, id))
-      if (hasMore) isDone = false
-    }
+  const working = await listWorking(scope, channelId)
+  if (working.some(({ hasAlert }) => hasAlert)) await applyChannelAlerts(scope, channelId)
+  let hasMore = false
+  for (const { id } of working) {
+    if (signal?.aborted) hasMore = true
+    else if (await scope.transaction((tx) => advanceBroadcast(tx, channelId, id))) hasMore = true
   }
+  if (hasMore) scope.enqueue(broadcastJob(tenantId, channelId))
 }
 
 /**

@@ -77,7 +77,6 @@ export const LOCAL_TABLES = [
   'password_reset_requests',
   'known_addresses',
   'rate_limits',
-  'workers',
   'wakeups',
   'readiness_probes',
   'migrations',
