@@ -1,3 +1,4 @@
+import type { WaitingFor } from '../engine/model/run.ts'
 import { type StepRegistry, stepRegistry } from '../engine/model/step.ts'
 import { addNote } from './conversations/add-note.ts'
 import { addTag } from './contacts/add-tag.ts'
@@ -59,6 +60,11 @@ export const stepTypes = stepRegistry([
   tool,
   ai,
 ])
+
+/** Lists the types of the steps that may wait for something. */
+export function listStepTypes(awaits: WaitingFor): string[] {
+  return [...stepTypes.values()].filter((step) => step.awaits === awaits).map(({ type }) => type)
+}
 
 /** The step types where calls to this machine are allowed. */
 export const stepTypesWithLoopback: StepRegistry = new Map([...stepTypes, [httpWithLoopback.type, httpWithLoopback]])

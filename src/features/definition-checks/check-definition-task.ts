@@ -9,6 +9,7 @@ import { listReferences, type Reference } from './list-references.ts'
 import { type ProblemList, toProblemList } from './problem-list.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { listSteps, listTriggers } from '../workflows/stored-definition.ts'
+import { stepTypes } from '../../steps/index.ts'
 
 /** The result of all checks that need nothing but the definition. */
 export type DefinitionCheck = {
@@ -43,20 +44,14 @@ export const checkDefinitionTask = defineTask({
   },
 })
 
-const CONTACT_STEPS: ReadonlySet<unknown> = new Set([
-  'send_message',
-  'send_template',
-  'ask',
-  'wait_for_reply',
-  'handoff',
-])
-
 /** Warns of steps that need a contact in a workflow whose schedule has no group: its runs have no contact. */
 function checkContactRequired(definition: unknown): Problem[] {
   const isContactless = listTriggers(definition).some(
     ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
   )
-  const step = isContactless ? listSteps(definition).find(({ fields }) => CONTACT_STEPS.has(fields['type'])) : undefined
+  const step = isContactless
+    ? listSteps(definition).find(({ fields }) => stepTypes.get(String(fields['type']))?.needsContact)
+    : undefined
   if (!step) return []
   const description = 'needs a contact, and a schedule without groupId starts runs without one'
   return [problemAt(step.location, '', 'no_contact', description)]

@@ -1,4 +1,6 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
+import type { WaitingFor } from '../../engine/model/run.ts'
+import { stepTypes } from '../../steps/index.ts'
 import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
 
 /** A field that has no effect in some context, with the reason. Without `isIneffective` it never has an effect. */
@@ -65,21 +67,16 @@ const STEP_RULES: Record<string, FieldRule[]> = {
   ],
 }
 
-/** Types of steps that wait: for the customer, an event, a time or an external call. */
-const WAITING_TYPES: ReadonlySet<unknown> = new Set(
-  'ask wait_for_reply wait_for_event http tool ai run_workflow wait handoff'.split(' '),
-)
 const COMMON_STEP_RULES: FieldRule[] = [
   ...TIMEOUT_FIELDS.map((at) => ({
     at,
     reason: NO_TIMEOUT,
-    isIneffective: ({ fields }: DefinitionPart) => !WAITING_TYPES.has(fields['type']),
+    isIneffective: (step: DefinitionPart) => whatAwaits(step) === null,
   })),
   {
     at: 'onTimeout',
     reason: 'the step has no timeout',
-    isIneffective: ({ fields }) =>
-      WAITING_TYPES.has(fields['type']) && !('timeout' in fields) && !hasOwnDuration(fields['type']),
+    isIneffective: (step) => !['timer', null].includes(whatAwaits(step)) && !('timeout' in step.fields),
   },
 ]
 
@@ -121,8 +118,8 @@ function isNonEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0
 }
 
-function hasOwnDuration(type: unknown): boolean {
-  return type === 'wait' || type === 'handoff'
+function whatAwaits({ fields: { type } }: DefinitionPart): WaitingFor | null {
+  return stepTypes.get(String(type))?.awaits ?? null
 }
 
 function expectsType(step: DefinitionPart, ...types: string[]): boolean {

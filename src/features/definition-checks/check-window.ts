@@ -56,7 +56,7 @@ function listTransitions(step: CompiledStep, elapsedMs: number): Transition[] {
   const { next, skip, body, onTimeout, onError, timeoutMs, config, disabled } = step
   if (disabled) return [{ to: skip, ms: elapsedMs }]
   const type = stepTypes.get(step.type)
-  const waitsForReply = step.type === 'ask' || step.type === 'wait_for_reply'
+  const waitsForReply = type?.awaits === 'reply'
   // A reply resets the time; a wait for a reply that times out does not.
   const completedMs = waitsForReply ? 0 : elapsedMs + waitMs(step)
   const timedOutMs = elapsedMs + (timeoutMs ?? 0)

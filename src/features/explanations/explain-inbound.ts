@@ -1,3 +1,4 @@
+import { listStepTypes } from '../../steps/index.ts'
 import type { Evaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
 import { RunStep as StepRow } from '../../models/automation/run-step.ts'
 import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
@@ -79,6 +80,8 @@ async function findDebouncing(scope: Scope, message: MessageRow, runs: RunDetail
   })
 }
 
+const REPLY_STEPS = listStepTypes('reply')
+
 async function findReplySteps(scope: Scope, message: MessageRow, runs: RunDetails[]): Promise<StepRow[]> {
   if (runs.length === 0) return []
   return scope
@@ -87,7 +90,7 @@ async function findReplySteps(scope: Scope, message: MessageRow, runs: RunDetail
       'runId',
       runs.map(({ id }) => id),
     )
-    .whereIn('type', ['ask', 'wait_for_reply'])
+    .whereIn('type', REPLY_STEPS)
     .whereNull('reusedFromId')
     .whereRaw("output ->> 'messageId' = ?", [message.id])
     .orderBy(['runId', 'index'])

@@ -1,3 +1,4 @@
+import { listStepTypes } from '../../steps/index.ts'
 import { findOverride } from '../../engine/replay/step-output-overrides.ts'
 import { findStep, type CompiledDefinition } from '../../engine/model/compiled.ts'
 import { closestMatches } from '../../engine/language/closest-matches.ts'
@@ -45,8 +46,8 @@ export function assertKnownSteps(compiled: CompiledDefinition, stepIds: string[]
   })
 }
 
-/** Types of steps that make external calls, whose output can be overridden. */
-export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(['http', 'tool', 'ai', 'run_workflow', 'throttle'])
+/** Types of steps whose output comes from outside of the decision, so that it can be overridden. */
+export const EXTERNAL_STEPS: ReadonlySet<string> = new Set(listStepTypes('result'))
 
 /** @throws UnprocessableError `not_external_step`, since the output of other steps follows from their input */
 export function assertExternalSteps(compiled: CompiledDefinition, stepIds: string[]): void {

@@ -7,6 +7,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Adds tags to the contact; tags that it already has stay. */
 export const addTag = defineStep({
   type: 'add_tag',
+  needsContact: true,
   schema: z.strictObject({ tags: Tags }),
   execute(config, context) {
     const present = listTags(requireContact(context))

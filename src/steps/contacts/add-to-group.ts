@@ -6,6 +6,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Adds the contact to a group; a member of the group stays one. */
 export const addToGroup = defineStep({
   type: 'add_to_group',
+  needsContact: true,
   schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
   literal: ['groupId'],
   execute({ groupId }, context) {

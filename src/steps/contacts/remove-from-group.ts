@@ -6,6 +6,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Removes the contact from a group; a contact outside the group stays as it is. */
 export const removeFromGroup = defineStep({
   type: 'remove_from_group',
+  needsContact: true,
   schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
   literal: ['groupId'],
   execute({ groupId }, context) {

@@ -7,6 +7,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Removes tags from the contact; tags that it does not have are ignored. */
 export const removeTag = defineStep({
   type: 'remove_tag',
+  needsContact: true,
   schema: z.strictObject({ tags: Tags }),
   execute(config, context) {
     const present = listTags(requireContact(context))

@@ -9,6 +9,7 @@ const state = z.enum(['opted_in', 'opted_out']).optional()
 /** Records the contact's consent to marketing, to service messages, or to both. */
 export const setConsent = defineStep({
   type: 'set_consent',
+  needsContact: true,
   schema: z
     .strictObject({ marketing: state, service: state })
     .refine(({ marketing, service }) => marketing !== undefined || service !== undefined, {

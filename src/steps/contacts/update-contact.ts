@@ -26,6 +26,7 @@ const templated = z.string().max(65_536).nullable().optional()
 /** Changes details of the contact. An empty text clears a detail, as null does; a custom field set to null is removed. */
 export const updateContact = defineStep({
   type: 'update_contact',
+  needsContact: true,
   schema: z.strictObject({
     values: z
       .strictObject({

@@ -8,6 +8,7 @@ import { fillBody } from '../messages/message.ts'
 /** Adds an internal note to the conversation, visible to members of the workspace only. */
 export const addNote = defineStep({
   type: 'add_note',
+  needsContact: true,
   schema: z.strictObject({ body: templateText }),
   execute(config, context) {
     requireConversation(context)

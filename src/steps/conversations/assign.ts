@@ -6,6 +6,7 @@ import { requireConversation } from '../contacts/contact-facts.ts'
 /** Assigns the conversation to a member, or to nobody. */
 export const assign = defineStep({
   type: 'assign',
+  needsContact: true,
   schema: z.strictObject({ to: Assignee }),
   execute({ to }, context) {
     requireConversation(context)

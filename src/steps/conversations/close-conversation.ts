@@ -6,6 +6,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Closes the conversation until the next message in it. The run continues. */
 export const closeConversation = defineStep({
   type: 'close_conversation',
+  needsContact: true,
   schema: z.strictObject({}),
   execute(_config, context) {
     requireConversation(context)

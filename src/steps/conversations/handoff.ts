@@ -12,6 +12,8 @@ import type { WorkflowEffect } from '../effects.ts'
  */
 export const handoff = defineStep({
   type: 'handoff',
+  awaits: 'timer',
+  needsContact: true,
   schema: z.strictObject({
     reason: templateText.optional(),
     assign: Assignee.optional(),

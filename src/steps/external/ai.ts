@@ -18,6 +18,7 @@ const outputSchema = z.record(z.string(), z.unknown()).superRefine((schema, issu
 /** Asks a language model, which may call tools of the workspace. With `reply` its text is sent to the customer. */
 export const ai = defineStep({
   type: 'ai',
+  awaits: 'result',
   schema: z
     .strictObject({
       instructions: templateText,

@@ -60,6 +60,7 @@ export type Http = z.output<ReturnType<typeof fieldsFor>>
 /** Calls a URL and continues with the response. */
 const behaviour: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0], 'schema'> = {
   type: 'http',
+  awaits: 'result',
   literal: ['method', 'failOn', 'credentialId'],
   execute(config, context) {
     const request = composeRequest(config, context)

@@ -7,6 +7,7 @@ export const toolName = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must be the
 /** Calls a tool of the workspace and continues with its output. */
 export const tool = defineStep({
   type: 'tool',
+  awaits: 'result',
   schema: z.strictObject({
     tool: toolName,
     input: z.record(z.string(), z.unknown()).default({}),

@@ -4,6 +4,7 @@ import { defineStep } from '../../engine/model/step.ts'
 /** Starts another workflow for the same contact; with `wait` it continues with the output of that run. */
 export const runWorkflow = defineStep({
   type: 'run_workflow',
+  awaits: 'result',
   schema: z.strictObject({
     workflowId: z.uuid('must be the id of a workflow').toLowerCase(),
     input: z.record(z.string(), z.unknown()).optional(),

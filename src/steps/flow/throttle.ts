@@ -14,6 +14,7 @@ const Passage = z.looseObject({ isAllowed: z.boolean() })
  */
 export const throttle = defineStep({
   type: 'throttle',
+  awaits: 'result',
   schema: z.strictObject({
     key: templateText.optional(),
     max: z.int('must be a whole number').min(1, 'must be at least 1').max(1_000_000),

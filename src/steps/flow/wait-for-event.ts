@@ -6,6 +6,7 @@ import { defineStep } from '../../engine/model/step.ts'
 /** Waits for an event of the contact or a signal to the run. `match` reads it as `trigger`: `{{trigger.data.orderId}}`. */
 export const waitForEvent = defineStep({
   type: 'wait_for_event',
+  awaits: 'event',
   schema: z.strictObject({ event: eventName, match: Condition.optional() }),
   literal: ['event'],
   waits: () => true,

@@ -18,6 +18,7 @@ const WAIT_MAX = 365 * DAY
 /** Waits for a duration, until a moment, or until the next occurrence of a time of day. A moment in the past ends it. */
 export const wait = defineStep({
   type: 'wait',
+  awaits: 'timer',
   schema: z
     .strictObject({ for: duration.optional(), until: moment.optional(), untilTime: timeOfDay.optional() })
     .refine(

@@ -48,6 +48,8 @@ type Ask = z.output<typeof schema>
  */
 export const ask = defineStep({
   type: 'ask',
+  awaits: 'reply',
+  needsContact: true,
   schema,
   literal: [
     'expect.pattern',

@@ -11,6 +11,7 @@ import { sendTemplate, TemplateMessage, templatePaths, toTemplateMessage } from 
  */
 export const sendMessage = defineStep({
   type: 'send_message',
+  needsContact: true,
   schema: z.strictObject({
     message: Message,
     ifWindowClosed: z

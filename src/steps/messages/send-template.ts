@@ -5,6 +5,7 @@ import { sendTemplate, templateFields, templatePaths } from './template-message.
 /** Sends a message made from an approved template, which needs no open service window. */
 export const sendTemplateStep = defineStep({
   type: 'send_template',
+  needsContact: true,
   schema: z.strictObject(templateFields),
   literal: templatePaths(),
   execute(message, context) {

@@ -6,6 +6,8 @@ import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
 /** Waits for the next reply of the expected kind; other messages are left to other runs and to triggers. */
 export const waitForReply = defineStep({
   type: 'wait_for_reply',
+  awaits: 'reply',
+  needsContact: true,
   schema: z
     .strictObject({ expect: Expectation.default({ type: 'any' }) })
     .refine(({ expect }) => expect.type !== 'choice' || expect.options, {

@@ -157,10 +157,12 @@ describe('POST /api/workflows/validate', () => {
     await workspace.call('PUT', '/api/workspace/consent-keywords', {})
   })
 
-  it('warns about a message step under a schedule trigger without a group', async () => {
+  it('warns about a step that needs a contact under a schedule trigger without a group', async () => {
     const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
     const schedule = { type: 'schedule', cron: '0 9 * * *' }
     expect(await listWarnings({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.1'])
+    const tagging = [{ id: 't', type: 'add_tag', tags: ['x'] }]
+    expect(await listWarnings({ triggers: [schedule], steps: tagging })).to.deep.equal(['no_contact steps.0'])
     const groupId = await createGroup('Morning')
     expect(await listWarnings({ triggers: [{ ...schedule, groupId }], steps })).to.deep.equal([])
     expect(await listErrors({ triggers: [{ ...schedule, groupId: UNKNOWN_ID }], steps })).to.deep.equal([

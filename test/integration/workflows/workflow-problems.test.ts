@@ -219,6 +219,7 @@ describe('problems of a definition at publish', () => {
         steps: [
           { id: 'a', type: 'goto', to: 'z', next: 'b', if: { left: '{{contact.name}}', op: 'exists' } },
           ...ask({ expect: { type: 'text', pattern: '^x', min: 1 }, attempts: 2, timeout: '1h', onTimeout: 'z' }),
+          { id: 't', type: 'throttle', max: 1, per: '1m', timeout: '10s', onTimeout: 'z' },
           end,
         ].map((step, index) => (index === 1 ? { ...step, id: 'b' } : step)),
       })
