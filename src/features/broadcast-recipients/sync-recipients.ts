@@ -7,7 +7,7 @@ const SUCCESSES = `array['sent', 'delivered', 'read', 'played']`
 
 /** Codes of a message that was refused before it was sent, and the reasons with which its recipient is skipped. */
 const SKIP_REASON = `case m.error ->> 'code' when 'contact_blocked' then 'blocked'
-  when 'contact_opted_out' then 'opted_out' when 'contact_not_opted_in' then 'no_consent' end`
+  when 'contact_opted_out' then 'opted_out' end`
 
 const STATUS = `case
   when m.status in ('queued', 'sending') then 'sending'

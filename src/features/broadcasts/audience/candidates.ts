@@ -1,37 +1,15 @@
 import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import type { TemplateCategory } from '../../../models/messaging/template.ts'
 import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
-import { findSendObstacle } from '../../../channels/send-obstacle.ts'
 import type { Audience } from './schema.ts'
+import type { Eligibility } from '../../broadcast-recipients/skip-reason.ts'
 import {
   joinFragments,
   type SqlFragment,
   sqlFragment,
   sqlText,
 } from '../../../platform/database/statements/statement.ts'
-
-export type SkipReason =
-  | 'blocked'
-  | 'opted_out'
-  | 'no_consent'
-  | 'no_address'
-  | 'duplicate'
-  | 'frequency_cap'
-  | 'invalid_params'
-  | 'contact_deleted'
-
-/** The part of a contact that decides whether it is sent a broadcast. */
-export type Eligibility = {
-  address: string | null
-  blocked: boolean
-  marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
-  serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
-  /** True if another recipient of the broadcast has the address, or was sent the message there before the contact took it over. */
-  isAddressTaken: boolean
-  isCapped: boolean
-}
 
 export type Candidate = Eligibility & {
   contactId: string
@@ -115,24 +93,4 @@ function toExclusions(
           and t.tag_id = any(${tagIds}))`
       : [],
   ].flat()
-}
-
-type Rules = { category: TemplateCategory; requiresOptIn: boolean }
-
-/**
- * Returns the reason why nothing is sent to a contact; null if the message is sent. Two contacts with one address are one
- * person: `addresses` are those of the contacts before it.
- */
-export function findSkipReason(
-  contact: Eligibility,
-  { category, requiresOptIn }: Rules,
-  addresses: ReadonlySet<string>,
-): SkipReason | null {
-  const obstacle = findSendObstacle(contact, category, { isAutomated: true })
-  if (obstacle === 'contact_blocked') return 'blocked'
-  if (obstacle === 'contact_opted_out') return 'opted_out'
-  if (requiresOptIn && contact.marketingConsent !== 'opted_in') return 'no_consent'
-  if (contact.address === null) return 'no_address'
-  if (contact.isAddressTaken || addresses.has(contact.address)) return 'duplicate'
-  return contact.isCapped ? 'frequency_cap' : null
 }

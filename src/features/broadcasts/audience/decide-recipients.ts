@@ -8,7 +8,8 @@ import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadc
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { fillTemplate } from '../../templates/sendable-template.ts'
 import { PARAMS_MAX } from './schema.ts'
-import { type Candidate, findSkipReason, type SkipReason } from './candidates.ts'
+import { findSkipReason, type SkipReason } from '../../broadcast-recipients/skip-reason.ts'
+import type { Candidate } from './candidates.ts'
 
 /** Work of the parameters of one recipient, about a millisecond. */
 const PARAMS_WORK_MAX = 10_000

@@ -4,14 +4,8 @@ import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'
 import { isAddressTakenSql } from '../../broadcast-recipients/take-addresses.ts'
-import {
-  ADDRESS,
-  type Eligibility,
-  findSkipReason,
-  identitiesSql,
-  isCappedSql,
-  type SkipReason,
-} from '../audience/candidates.ts'
+import { type Eligibility, findSkipReason, type SkipReason } from '../../broadcast-recipients/skip-reason.ts'
+import { ADDRESS, identitiesSql, isCappedSql } from '../audience/candidates.ts'
 import { findQuietUntil } from '../schedule.ts'
 
 /** Recipients whose quiet hours have begun are postponed in portions of this size. */
