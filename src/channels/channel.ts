@@ -14,7 +14,7 @@ export interface Channel {
   /** Returns the response to the verification request of a provider; undefined rejects it. */
   answerHandshake(query: URLSearchParams): string | undefined
   /** Returns true if the provider signed this body. */
-  isGenuine(body: Buffer, header: (name: string) => string): boolean
+  hasValidSignature(body: Buffer, header: (name: string) => string): boolean
   /**
    * Parses the body of a genuine webhook call. Unknown kinds are skipped, never rejected.
    * @throws InvalidError when the body is not JSON

@@ -3,7 +3,7 @@ import { type Channel, emptyInbound } from './channel.ts'
 /** Sandbox channel: it delivers immediately, and its inbound messages come from the API instead of webhook calls. */
 export const sandboxChannel: Channel = {
   answerHandshake: () => undefined,
-  isGenuine: () => false,
+  hasValidSignature: () => false,
   parse: emptyInbound,
   markRead: () => Promise.resolve(),
   templates: null,

@@ -27,7 +27,7 @@ export function whatsappChannel(settings: unknown, credentials: unknown, options
   const agent = selectAgent({ allowsLoopback, resolve })
   return {
     answerHandshake: (query) => verifyHandshake(query, verifyToken),
-    isGenuine: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
+    hasValidSignature: (body, header) => verifySignature(body, header('x-hub-signature-256'), appSecret),
     parse: (body) => parseWebhook(body, parsed),
     templates:
       parsed.wabaId === null || urlProblem !== undefined

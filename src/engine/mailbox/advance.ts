@@ -65,7 +65,7 @@ async function advanceBatch<Tx extends EngineTransaction>(
 ): Promise<boolean> {
   // Sent together, in this order. If a lock is not available, the transaction refuses what follows it.
   const locks = port.store.lockMailboxes(tx, mailboxes)
-  const claim = port.store.claimItems(tx, { mailboxes, only })
+  const claim = port.store.takeItems(tx, { mailboxes, only })
   const [isMoreDue] = await Promise.all([processClaim(port, tx, { mailboxes, claim }), locks])
   return isMoreDue
 }

@@ -8,7 +8,7 @@ export interface MailboxStore<Tx> {
   /** Locks mailboxes, everywhere in the same order: what is read afterwards includes the previous holder's commit. */
   lockMailboxes(tx: Tx, mailboxes: Mailbox[]): Promise<void>
   /** Takes the due items out of locked mailboxes, in the order of their ids; with `only` just that one. */
-  claimItems(tx: Tx, claim: { mailboxes: Mailbox[]; only: string | null }): Promise<MailboxItem[]>
+  takeItems(tx: Tx, claim: { mailboxes: Mailbox[]; only: string | null }): Promise<MailboxItem[]>
   nextItem(tx: Tx, mailbox: Mailbox): Promise<NextItem | undefined>
   /** Postpones a failed item of a locked mailbox that is still due, and those behind it, with backoff. */
   postponeItem(tx: Tx, mailbox: Mailbox, failure: { id: string; countsAttempt: boolean }): Promise<void>

@@ -56,13 +56,16 @@ export async function handleWebhook(
   const { channel } = target
   if (channel.kind !== call.kind || channel.kind === 'sandbox') throw new NotFoundError('Channel')
   if (call.method === 'GET') {
-    const challenge = await findGenuine(target, ({ adapter }) => adapter.answerHandshake(call.query))
+    const challenge = await checkWithPresentSecrets(target, ({ adapter }) => adapter.answerHandshake(call.query))
     return challenge === undefined
       ? { status: 403, body: 'Forbidden', type: 'text/plain' }
       : { status: 200, body: challenge, type: 'text/plain' }
   }
-  const genuine = await findGenuine(target, ({ adapter }) => adapter.isGenuine(call.body, call.header) || undefined)
-  if (!genuine) throw new UnauthorizedError()
+  const isSigned = await checkWithPresentSecrets(
+    target,
+    ({ adapter }) => adapter.hasValidSignature(call.body, call.header) || undefined,
+  )
+  if (!isSigned) throw new UnauthorizedError()
   await chargeChannel(limits, channel.id, call.body.length)
   const isBodyKept = await limits.mayKeepWebhook(target.scope.tenantId, call.body.length)
   try {
@@ -120,7 +123,7 @@ async function chargeChannel(limits: WebhookLimits, channelId: string, bytes: nu
 }
 
 /** Checks a call with the cached channel and, if that fails, with the present one: its secrets may have been replaced. */
-async function findGenuine<T>(
+async function checkWithPresentSecrets<T>(
   target: InboundChannel,
   check: (channel: InboundChannel['channel']) => T | undefined,
 ): Promise<T | undefined> {

@@ -71,9 +71,9 @@ describe('fake Cloud API with the WhatsApp channel', () => {
           const challenge = channel.answerHandshake(new URL(request.url ?? '', 'http://app').searchParams)
           return response.writeHead(challenge === undefined ? 403 : 200).end(challenge)
         }
-        const isGenuine = channel.isGenuine(body, (name) => String(request.headers[name] ?? ''))
-        if (isGenuine) received.push(channel.parse(body))
-        return response.writeHead(isGenuine ? 200 : 401).end()
+        const isSigned = channel.hasValidSignature(body, (name) => String(request.headers[name] ?? ''))
+        if (isSigned) received.push(channel.parse(body))
+        return response.writeHead(isSigned ? 200 : 401).end()
       })
     }).listen(0, '127.0.0.1')
     await once(app, 'listening')

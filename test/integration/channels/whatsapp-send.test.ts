@@ -448,7 +448,7 @@ describe('sandbox channel', () => {
 
   it('rejects every webhook and every handshake', () => {
     const channel = openChannel('sandbox', {}, null)
-    expect(channel.isGenuine(Buffer.from('{}'), () => '')).to.equal(false)
+    expect(channel.hasValidSignature(Buffer.from('{}'), () => '')).to.equal(false)
     expect(channel.answerHandshake(new URLSearchParams('hub.mode=subscribe&hub.challenge=1'))).to.equal(undefined)
   })
 })

@@ -87,7 +87,7 @@ describe('messages of several customers that are advanced together', () => {
       end $$;
       create trigger fail_step before insert on run_steps for each row execute function fail_step()`)
     const statements = await recordStatements(advance)
-    expect(statements.filter(({ text }) => text.includes('/* claimItems */')).length).to.be.at.most(15)
+    expect(statements.filter(({ text }) => text.includes('/* takeItems */')).length).to.be.at.most(15)
     for (const id of conversations) expect(await listSentBodies(workspace, id)).to.deep.equal(['Hello'])
     expect(await listSentBodies(workspace, bad)).to.deep.equal([])
     const items = app.system.db('mailbox_items').where({ tenant_id: workspace.tenantId })

@@ -74,11 +74,11 @@ const content = itemContentSchema(WorkflowEvent)
  * Claims due items with their messages, in the order of their ids, by deleting their rows: a rollback makes them available
  * again.
  */
-export async function claimItems(
+export async function takeItems(
   tx: StoreTransaction,
   { mailboxes, only }: { mailboxes: Mailbox[]; only: string | null },
 ): Promise<MailboxItem[]> {
-  const rows = await tx.sql<Row>('claimItems')`
+  const rows = await tx.sql<Row>('takeItems')`
     with claimed as (
       delete from mailbox_items i
       where i.tenant_id = ${tx.tenantId} and i.mailbox_id = any(${mailboxes.map(({ id }) => id)})
