@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StatusName } from '../fake-whatsapp/webhooks.ts'
+import { FairSemaphore } from '../src/platform/concurrency/fair-semaphore.ts'
 import type { Random } from './random.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 import { sendsStatuses, type Workspace } from './workspace.ts'
@@ -9,6 +10,12 @@ const POLL_INTERVAL_MS = 50
 /** Longest time that a response waits for the acknowledgement of its statuses. */
 const STORED_MAX_MS = 2000
 const SOON_MAX_MS = 50
+
+/**
+ * Requests of statuses at once. With all statuses of a broadcast in the air, the machine does nothing but refuse and repeat
+ * them.
+ */
+const slots = new FairSemaphore({ width: 200 })
 
 export type StatusSender = { stop(): Promise<void> }
 
@@ -32,7 +39,7 @@ function sendAfterResponses(sender: WebhookSender, { provider }: Workspace, rand
       processed += 1
       for (const status of random.shuffle(STATUSES)) {
         const delivery = sender
-          .deliver(() => provider.webhooks.sendStatuses([{ wamid, status, callbackData }]))
+          .deliver(() => slots.run(null, () => provider.webhooks.sendStatuses([{ wamid, status, callbackData }])))
           .finally(() => pending.delete(delivery))
         pending.add(delivery)
       }
@@ -64,7 +71,7 @@ function crossResponses(sender: WebhookSender, { provider }: Workspace, random: 
   provider.beforeResponse = async ({ wamid }) => {
     const deliveries = random.shuffle(STATUSES).map((status) => {
       const delivery = sender
-        .deliver(() => provider.webhooks.sendStatuses([{ wamid, status, callbackData: null }]))
+        .deliver(() => slots.run(null, () => provider.webhooks.sendStatuses([{ wamid, status, callbackData: null }])))
         .finally(() => pending.delete(delivery))
       pending.add(delivery)
       return delivery
