@@ -110,7 +110,7 @@ export const PLATFORM: Area = {
     {
       name: 'calls that a workspace has no places for wait for a periodic task',
       file: 'src/features/external-calls/execute-calls.ts',
-      original: 'if (hasMore) scope.enqueue(executeJob(tenantId))',
+      original: 'if (hasMore || signal?.aborted) scope.enqueue(executeJob(tenantId))',
       mutated: '',
       tests: ['integration/engine/outside-calls.test.ts'],
     },

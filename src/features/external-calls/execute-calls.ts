@@ -39,7 +39,7 @@ export async function executeCalls(
     const claimed = signal?.aborted ? [] : await claimCalls(scope, limit)
     return claimed.map((call) => () => executeCall(system, tenantId, call))
   })
-  if (hasMore) scope.enqueue(executeJob(tenantId))
+  if (hasMore || signal?.aborted) scope.enqueue(executeJob(tenantId))
 }
 
 /** Without the places of a process. */

@@ -67,6 +67,11 @@ export class JobExecutor {
       : Math.max(0, Math.min(this.#options.limits.working - this.#working.size, this.#places.free))
   }
 
+  /** The number of jobs that may be added for now, some of which wait if no place is free. */
+  get room(): number {
+    return this.#isStopped ? 0 : Math.max(this.free, this.#options.limits.working - this.#waiting.size, 1)
+  }
+
   /** Lists the workspaces and keys whose next jobs would wait although places are free. */
   listFull(): { tenantIds: string[]; keys: string[] } {
     const { releasedPerKey = Infinity } = this.#options.limits

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import { createSqlTag, toRecordset } from '../database/sql.ts'
+import { assertNoTenantTable } from '../database/statements/statement.ts'
 import type { Logger } from '../log.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import { SECOND } from '../time.ts'
@@ -10,10 +12,12 @@ import type { Job } from './job-queue.ts'
 const POLL_MS = 2 * SECOND
 /** Polls are spread over the last quarter of that time, so that those of several workers drift apart. */
 const JITTER = 1 / 4
-/** Polls without a successful claim after which the process is not ready: 9 seconds. */
+/** Polls during which claims fail after which the process is not ready: 9 seconds. */
 const STUCK_POLLS = 4.5
 /** Those after which only another process can help: a minute. */
 const LOST_POLLS = 30
+/** Time until rows are looked at again that another process was claiming. */
+const LOCKED_MS = 50
 /** Before all workspaces. */
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
@@ -25,7 +29,7 @@ type Options = {
   executors: ReadonlyMap<string, JobExecutor>
   /** Gets what was claimed while the process began to stop. */
   leave: (jobs: Job[]) => void
-  /** Called once, when no claim has succeeded for a minute although the database answers. */
+  /** Called once, when claims have failed for a minute although the database answers. */
   onStuck: () => void
   pollMs: number | undefined
 }
@@ -33,29 +37,39 @@ type Options = {
 /** A claim for a task: of workspaces and keys that have room here, from the workspace behind the last one. */
 type Request = { task: string; places: number; previous: string; fullTenantIds: string[]; fullKeys: string[] }
 
+/** Result of a claim for a task. */
+type Claimed = {
+  jobs: Job[]
+  /** True if there were rows of workspaces and keys with room, although another process may have been claiming them. */
+  hasSeenRoom: boolean
+  /** True if there were rows at all. */
+  hasSeenRows: boolean
+}
+
 /**
  * Claims rows of `wakeups` for the executors of this process, as many as they have free places, by deleting them. A row
  * that is claimed by a process that ends is lost: what is due is found by periodic tasks. A claim follows a notification,
- * a place that becomes free while rows may wait, or 2 seconds without either.
+ * a place that becomes free while rows wait, or 2 seconds without regard to either.
  */
 export class WakeupClaims {
   readonly #options: Options
-  /** Tasks that may have rows, with the workspaces that were last in turn. */
-  readonly #turns = new Map<string, string>()
   readonly #pollMs: number
-  /** Those of them whose rows are of workspaces or keys without room here, until a place becomes free. */
-  readonly #blocked = new Set<string>()
+  /** Tasks that may have rows. */
+  readonly #pending = new Set<string>()
   /** Tasks whose rows may be newer than the claim in progress. */
   readonly #notified = new Set<string>()
-  /** Tasks with places that became free during the claim in progress. */
-  readonly #freed = new Set<string>()
+  /** By task, the workspace that was last in turn. Processes begin at different ones, so that they claim different rows. */
+  readonly #turns = new Map<string, string>()
   #claiming: Promise<void> | undefined
   #isWoken = false
+  #isPolling = false
   #isStopped = false
-  #timer: NodeJS.Timeout | undefined
+  #poll: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
   #unsubscribe: () => void = () => undefined
-  #claimedAtMs = performance.now()
-  #stuckMs = 0
+  /** Since when each claim has failed although the database answers. */
+  #failingSinceMs: number | undefined
+  #hasFailed = false
   #isReported = false
 
   constructor(options: Options) {
@@ -65,7 +79,7 @@ export class WakeupClaims {
 
   /** True while no claim succeeds although the database answers. */
   get isStuck(): boolean {
-    return this.#stuckMs >= STUCK_POLLS * this.#pollMs
+    return this.#failingMs >= STUCK_POLLS * this.#pollMs
   }
 
   /** True while no claim is in progress. */
@@ -75,23 +89,33 @@ export class WakeupClaims {
 
   start(): void {
     this.#unsubscribe = this.#options.notifications.subscribe('jobs', (task) => this.#wake(task))
-    this.#claimedAtMs = performance.now()
-    this.#wake()
+    this.#pollAgain()
   }
 
   /** Claims no more, and resolves when what was claimed meanwhile is left to others. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unsubscribe()
-    clearTimeout(this.#timer)
+    clearTimeout(this.#poll)
+    clearTimeout(this.#retry)
     await this.#claiming
   }
 
   /** Has to be called when an executor has a free place. */
   onFree(task: string): void {
-    this.#freed.add(task)
-    this.#blocked.delete(task)
-    if (this.#turns.has(task)) this.#claim()
+    if (this.#pending.has(task)) this.#claim()
+  }
+
+  get #failingMs(): number {
+    return this.#failingSinceMs === undefined ? 0 : performance.now() - this.#failingSinceMs
+  }
+
+  /** Looks for the rows of all tasks, whatever else is claimed meanwhile. */
+  #pollAgain(): void {
+    this.#isPolling = true
+    this.#wake()
+    this.#poll = setTimeout(() => this.#pollAgain(), this.#pollMs * (1 - JITTER * Math.random()))
+    this.#poll.unref()
   }
 
   /** Rows of a task, or of all, may wait. */
@@ -100,99 +124,105 @@ export class WakeupClaims {
     for (const name of task === undefined ? executors.keys() : [task]) {
       if (!executors.has(name)) continue
       this.#notified.add(name)
-      this.#blocked.delete(name)
-      if (!this.#turns.has(name)) this.#turns.set(name, FIRST)
+      this.#pending.add(name)
     }
     this.#claim()
   }
 
+  /** After a failure, only a poll claims: the next claim would fail, too. */
   #claim(): void {
+    if (this.#isStopped || (this.#hasFailed && !this.#isPolling)) return
     this.#isWoken = true
-    if (!this.#isStopped) this.#claiming ??= this.#claimAll()
+    this.#claiming ??= this.#claimAll()
   }
 
   async #claimAll(): Promise<void> {
-    clearTimeout(this.#timer)
     while (this.#isWoken && !this.#isStopped) {
       this.#isWoken = false
       try {
-        await this.#claimRound()
-        this.#recordClaim()
+        await this.#claimOnce()
+        this.#hasFailed = false
+        this.#failingSinceMs = undefined
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'jobs could not be claimed')
-        await this.#recordFailure()
+        await this.#recordFailure(error)
       }
     }
     this.#claiming = undefined
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => this.#wake(), this.#pollMs * (1 - JITTER * Math.random()))
-    this.#timer.unref()
   }
 
-  /** Claims until no rows are left for the free places. */
-  async #claimRound(): Promise<void> {
-    while (!this.#isStopped) {
-      const tasks = [...this.#turns.keys()].filter((task) => !this.#blocked.has(task))
-      const requests = tasks.map((task) => this.#toRequest(task)).filter(({ places }) => places > 0)
-      if (requests.length === 0) return
-      this.#notified.clear()
-      this.#freed.clear()
-      const jobs = await claimWakeups(this.#options.db, requests)
-      for (const request of requests) {
-        const last = jobs.findLast(({ task }) => task === request.task)
-        if (last) this.#turns.set(request.task, last.tenantId)
-        else this.#forget(request)
-      }
-      this.#accept(jobs)
-    }
+  async #claimOnce(): Promise<void> {
+    const { db } = this.#options
+    const isPoll = this.#isPolling
+    this.#isPolling = false
+    const requests = [...this.#pending].map((task) => this.#toRequest(task, isPoll)).filter(({ places }) => places > 0)
+    if (requests.length === 0) return
+    this.#notified.clear()
+    const claimed = await claimWakeups(db, requests)
+    for (const { task } of requests) this.#accept(task, claimed.get(task) ?? NOTHING)
   }
 
-  #toRequest(task: string): Request {
+  /** A poll also takes some rows that have to wait: at a busy worker, they would otherwise never be in the turns. */
+  #toRequest(task: string, isPoll: boolean): Request {
     const executor = this.#options.executors.get(task)
     const { tenantIds = [], keys = [] } = executor?.listFull() ?? {}
-    const previous = this.#turns.get(task) ?? FIRST
-    return { task, places: executor?.free ?? 0, previous, fullTenantIds: tenantIds, fullKeys: keys }
+    const previous = this.#turns.get(task) ?? randomUUID()
+    const places = (isPoll ? executor?.room : executor?.free) ?? 0
+    return { task, places, previous, fullTenantIds: tenantIds, fullKeys: keys }
   }
 
-  /** No rows were found for a task. It is claimed again after a notification, or if it may have others and a place is freed. */
-  #forget({ task, fullTenantIds, fullKeys }: Request): void {
-    const mayHaveMore = fullTenantIds.length > 0 || fullKeys.length > 0
-    if (this.#notified.has(task) || (mayHaveMore && this.#freed.has(task))) return
-    if (mayHaveMore) this.#blocked.add(task)
-    else this.#turns.delete(task)
+  /**
+   * Claims again what may be left: at once, soon if another process was claiming it, or when a place becomes free if
+   * workspaces and keys have no room.
+   */
+  #accept(task: string, { jobs, hasSeenRoom, hasSeenRows }: Claimed): void {
+    const { executors, leave } = this.#options
+    const last = jobs.at(-1)
+    if (last) this.#turns.set(task, last.tenantId)
+    if (last || this.#notified.has(task)) this.#isWoken = true
+    else if (hasSeenRoom) this.#claimSoon()
+    else if (!hasSeenRows) this.#pending.delete(task)
+    if (this.#isStopped) return leave(jobs)
+    for (const job of jobs) executors.get(task)?.add(job)
   }
 
-  #accept(jobs: Job[]): void {
-    if (this.#isStopped) return this.#options.leave(jobs)
-    for (const job of jobs) this.#options.executors.get(job.task)?.add(job)
-  }
-
-  #recordClaim(): void {
-    this.#claimedAtMs = performance.now()
-    this.#stuckMs = 0
+  #claimSoon(): void {
+    if (this.#isStopped) return
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => this.#claim(), LOCKED_MS)
+    this.#retry.unref()
   }
 
   /** The time in which the database does not answer is not counted. */
-  async #recordFailure(): Promise<void> {
+  async #recordFailure(error: unknown): Promise<void> {
+    const { db, log, onStuck } = this.#options
+    if (!this.#hasFailed) log.warn({ err: error }, 'jobs could not be claimed')
+    this.#hasFailed = true
+    this.#isWoken = false
     try {
-      await this.#options.db.raw('select 1')
-      this.#stuckMs = performance.now() - this.#claimedAtMs
+      await db.raw('select 1')
+      this.#failingSinceMs ??= performance.now()
     } catch {
-      return this.#recordClaim()
+      this.#failingSinceMs = undefined
     }
-    if (this.#stuckMs < LOST_POLLS * this.#pollMs || this.#isReported) return
+    if (this.#failingMs < LOST_POLLS * this.#pollMs || this.#isReported) return
     this.#isReported = true
-    this.#options.onStuck()
+    onStuck()
   }
 }
 
+const NOTHING: Claimed = { jobs: [], hasSeenRoom: false, hasSeenRows: false }
+
 /**
- * Claims the oldest rows of the workspaces that are next in turn, the same number of each, and returns them in the order of
- * the turns. Workspaces are found by one lookup in the index for each, however many rows they have. Rows that another
- * process is claiming are left out.
+ * Claims the oldest rows of the workspaces that are next in turn, the same number of each, and returns them by task, in the
+ * order of the turns. Workspaces are found by one lookup in the index for each, however many rows they have. Rows that
+ * another process is claiming are left out.
  */
-function claimWakeups(db: Database, requests: Request[]): Promise<Job[]> {
-  return createSqlTag<Job>(db, 'claimWakeups')`
+async function claimWakeups(db: Database, requests: Request[]): Promise<Map<string, Claimed>> {
+  const rows = await createSqlTag<Job & { hasSeenRoom: boolean | null; hasSeenRows: boolean | null }>(
+    db,
+    'claimWakeups',
+    assertNoTenantTable,
+  )`
     with recursive request as (
       select * from jsonb_to_recordset(${toRecordset(requests)}::jsonb)
         as x (task text, places int, previous uuid, full_tenant_ids uuid[], full_keys text[])),
@@ -207,13 +237,15 @@ function claimWakeups(db: Database, requests: Request[]): Promise<Job[]> {
       from workspace v join request r on r.task = v.task, lateral (
         select tenant_id from wakeups w where w.task = r.task and w.tenant_id > v.tenant_id
         order by tenant_id limit 1) w
-      where v.number < r.places + cardinality(r.full_tenant_ids)),
+      where v.number < r.places + cardinality(r.full_tenant_ids) + cardinality(r.full_keys)),
     turn as (
       select v.task, v.tenant_id, r.places, r.full_keys,
         row_number() over (partition by v.task order by v.is_wrapped, v.tenant_id) as position,
         count(*) over (partition by v.task) as workspaces
       from workspace v join request r on r.task = v.task
-      where v.tenant_id <> all (r.full_tenant_ids) and (not v.is_wrapped or v.tenant_id <= r.previous)),
+      where v.tenant_id <> all (r.full_tenant_ids) and (not v.is_wrapped or v.tenant_id <= r.previous)
+        and exists (
+          select from wakeups w where w.task = v.task and w.tenant_id = v.tenant_id and w.key <> all (r.full_keys))),
     claimed as (
       select t.task, t.tenant_id, w.key, t.position, w.ctid as row
       from turn t, lateral (
@@ -222,5 +254,18 @@ function claimWakeups(db: Database, requests: Request[]): Promise<Job[]> {
         order by w.created_at limit (t.places - t.position) / t.workspaces + 1 for update skip locked) w
       where t.position <= t.places),
     deleted as (delete from wakeups where ctid = any (array (select row from claimed)))
-    select task, tenant_id, key from claimed order by position`
+    select task, tenant_id, key, position, null::boolean as has_seen_room, null::boolean as has_seen_rows from claimed
+    union all
+    select r.task, null, null, null, exists (select from turn t where t.task = r.task),
+      exists (select from wakeups w where w.task = r.task) from request r
+    order by position`
+  const claimed = new Map<string, Claimed>()
+  for (const { task, hasSeenRoom, hasSeenRows } of rows) {
+    if (hasSeenRoom === null || hasSeenRows === null) continue
+    claimed.set(task, { jobs: [], hasSeenRoom, hasSeenRows })
+  }
+  for (const { task, tenantId, key, hasSeenRoom } of rows) {
+    if (hasSeenRoom === null) claimed.get(task)?.jobs.push({ task, tenantId, key })
+  }
+  return claimed
 }

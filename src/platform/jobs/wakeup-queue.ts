@@ -116,10 +116,10 @@ export class WakeupQueue implements WorkQueue {
     await this.#sender.flush()
   }
 
-  /** Stops, stores what was enqueued last, and closes the connection. */
+  /** Stops, stores what was enqueued or claimed last, and closes the connection. */
   async close(): Promise<void> {
     await this.stop()
-    await withinTime(SECOND, this.#sender.flush()).catch(() => undefined)
+    await withinTime(SECOND, this.#leaveAll()).catch(() => undefined)
     await closeDatabase(this.#db)
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { createSqlTag, toRecordset } from '../database/sql.ts'
+import { assertNoTenantTable } from '../database/statements/statement.ts'
 import type { Logger } from '../log.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import type { Job } from './job-queue.ts'
@@ -75,7 +76,7 @@ export class WakeupSender {
     // Statements of two processes that insert the same keys wait for each other, so each does it in one order.
     const rows = batch.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, job]) => job)
     try {
-      const stored = await createSqlTag<{ task: string }>(db, 'storeWakeups')`
+      const stored = await createSqlTag<{ task: string }>(db, 'storeWakeups', assertNoTenantTable)`
         insert into wakeups (task, tenant_id, key)
         select task, tenant_id, key from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (task text, tenant_id uuid, key text)
         on conflict do nothing returning task`

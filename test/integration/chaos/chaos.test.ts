@@ -7,7 +7,7 @@ const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 7, seed: 62, w
 const KINDS = listKinds(false)
 
 describe('chaos test', function () {
-  this.timeout(400_000)
+  this.timeout(300_000)
 
   it('Parley processes and answers every message exactly once through kills, cuts, silent networks, frozen processes, locks, an emptied queue, skewed clocks and a full disk', async () => {
     const limits = { longestMs: 4000, leaseMs: 30_000, timeoutMs: 90_000 }

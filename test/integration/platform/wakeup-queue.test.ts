@@ -10,7 +10,8 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { openWakeupQueue } from '../../support/wakeup-queues.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const [TENANT, OTHER] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
+const toTenantId = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`
+const [TENANT, OTHER, THIRD] = [toTenantId(1), toTenantId(2), toTenantId(3)]
 const toJob = (key: string, tenantId = TENANT): Job => ({ task: 'count', tenantId, key })
 const toKeys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`)
 
@@ -76,13 +77,56 @@ describe('a queue of wake-ups', () => {
     await waitUntil(() => started.length === 2, 2.5 * SECOND)
   })
 
+  it('a lost notification delays a job by two seconds at most also while there are notifications of others', async () => {
+    const [enqueuer, worker] = [await open(), await open()]
+    const started: string[] = []
+    await worker.start({ count: async ({ key }) => void started.push(key), other: async () => undefined })
+    const others = setInterval(() => enqueuer.enqueue([{ ...toJob('often'), task: 'other' }]), 100)
+    cleanups.push(async () => clearInterval(others))
+    enqueuer.enqueue([toJob('first')])
+    await waitUntil(() => started.length === 1)
+    await db('wakeups').insert({ task: 'count', tenant_id: TENANT, key: 'without a notification' })
+    await waitUntil(() => started.length === 2, 2.5 * SECOND)
+  })
+
+  it('a worker whose own jobs take all of its places executes those of others in turn', async () => {
+    const [enqueuer, worker] = [await open(), await open({ limits: { working: 1, all: 100 } })]
+    const executed = new Set<string>()
+    let isOver = false
+    cleanups.push(async () => (isOver = true))
+    await worker.start({
+      async count({ key, tenantId }) {
+        executed.add(key)
+        // As a job does that has done a part of what is due.
+        if (key.startsWith('own') && !isOver) worker.enqueue([toJob(key, tenantId)])
+        await new Promise(setImmediate)
+      },
+    })
+    worker.enqueue([toJob('own 1', TENANT), toJob('own 2', OTHER)])
+    await waitUntil(() => executed.size === 2)
+    enqueuer.enqueue([toJob('of another', THIRD)])
+    await waitUntil(() => executed.has('of another'), 5 * SECOND)
+  })
+
+  it('keys that have no room do not hide the jobs of others', async () => {
+    const limits = { working: 4, releasedPerKey: 1, all: 100 }
+    const [enqueuer, worker] = [await open(), await open({ limits })]
+    const { started, tasks } = createHeldTask()
+    const full = toKeys(4).map((key, index) => toJob(key, toTenantId(10 + index)))
+    await worker.start(tasks)
+    worker.enqueue(full)
+    await waitUntil(() => started.length === 4)
+    enqueuer.enqueue(full)
+    await waitUntil(async () => (await countRows()) > 0)
+    enqueuer.enqueue([toJob('of another', toTenantId(20))])
+    await waitUntil(() => started.includes('of another'), 10 * SECOND)
+  })
+
   it('a worker claims as many jobs as it has free places, and leaves the others to others', async () => {
     const [enqueuer, one, other] = [await open(), await open({ limits: { working: 4, all: 4 } }), await open()]
     const { started, tasks } = createHeldTask()
     // Each of another workspace, as one may have a part of the places.
-    const jobs = toKeys(10).map((key, index) =>
-      toJob(key, `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`),
-    )
+    const jobs = toKeys(10).map((key, index) => toJob(key, toTenantId(index)))
     enqueuer.enqueue(jobs)
     await enqueuer.stop()
     await one.start(tasks)
