@@ -15,13 +15,19 @@ const timezone = z.string().refine(isTimezone, {
   params: { code: 'invalid_timezone' },
 })
 
+/** The database does not read the texts of later times. */
+const LATEST_MS = Date.UTC(9999, 0, 1)
+
 const schema = z
   .strictObject({
     type: z.literal('schedule'),
     cron: cron.optional(),
     at: z
       .string()
-      .refine((text) => parseInstant(text, 'UTC') !== undefined, 'must be a moment such as 2026-03-02T09:00:00Z')
+      .refine(
+        (text) => (parseInstant(text, 'UTC') ?? Infinity) < LATEST_MS,
+        'must be a moment such as 2026-03-02T09:00:00Z',
+      )
       .optional(),
     /** Zone of `cron`, and of an `at` without an offset; defaults to the workflow's, then to the workspace's. */
     timezone: timezone.optional(),

@@ -76,12 +76,15 @@ async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueS
   return schedule
 }
 
+/** Less than any ID, so that one plan finds the next contacts in the index. */
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+
 /** Lists the next contacts of a group by ID, so that the last one is the cursor. Without a group, one run has no contact. */
 async function listContacts(tx: Scope, { groupId, cursor }: DueSchedule): Promise<(string | null)[]> {
   if (groupId === null) return [null]
   const rows = await tx.sql<{ contactId: string }>('listGroupContacts')`
     select contact_id from group_contacts
-    where tenant_id = ${tx.tenantId} and group_id = ${groupId} and (${cursor}::uuid is null or contact_id > ${cursor})
+    where tenant_id = ${tx.tenantId} and group_id = ${groupId} and contact_id > ${cursor ?? BEFORE_ALL}
     order by contact_id limit ${CHUNK}`
   return rows.map(({ contactId }) => contactId)
 }

@@ -226,6 +226,13 @@ describe('problems of a definition at publish', () => {
       expect(body.warnings).to.deep.equal([])
     })
 
+    it('do not include a time beyond those of the database, which is refused', async () => {
+      const triggers = [{ type: 'schedule', at: '9999-12-31T23:00:00-05:00' }]
+      const { status, body } = await publish({ triggers, steps: [end] })
+      expect(status).to.equal(422)
+      expect(summarize(body.details).join()).to.match(/triggers\.0\.at$/)
+    })
+
     it('include a schedule in the past', async () => {
       const at = (offset: number) => new Date(app.clock.now().getTime() + offset).toISOString()
       const triggers = [-1000, 60_000].map((offset) => ({ type: 'schedule', at: at(offset) }))
