@@ -99,11 +99,11 @@ export type Fallthrough = 'always' | 'explicit' | 'never'
 /** The parts of a step type. `Config` is the output of its schema. */
 interface StepBehaviour<Config> {
   /**
-   * Kind of the wake-up for which the step may wait: `timer` is the duration that it defines itself, `result` that of an external call or of
-   * another run. Without it, the step completes at once and has no timeout.
+   * Kind of the wake-up for which the step may wait: `timer` is the duration that it defines itself, `result` that of an
+   * external call or of another run. Without it, the step completes at once and has no timeout.
    */
   readonly awaits?: WaitingFor | null
-  /** True if the step fails in a run without a contact. */
+  /** True if the step fails, waits in vain or has no effect in a run without a contact. */
   readonly needsContact?: boolean
   /** Paths of texts that are no templates, such as `expect.pattern`. */
   readonly literal?: readonly string[]

@@ -14,7 +14,8 @@ type StatusChange = { from: readonly RecipientStatus[]; to: RecipientStatus }
  *   failed, unknown → pending          it is retried
  *   sending → skipped, unknown         its contact is deleted
  *
- * A recipient has a message of its own while it is `sending`, and afterwards.
+ * A recipient has a message of its own while it is `sending`, and afterwards. The statements of the deletion of a contact
+ * and of a retry decide among several changes, and name their results themselves.
  */
 const STATUS_CHANGES = {
   /** `startSending`: the message of the next attempt is queued. */

@@ -2,9 +2,9 @@ import { findSendObstacle } from '../../channels/send-obstacle.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 
 /**
- * Reason for which a person of the audience is sent nothing. It is decided when the recipients are listed (`decideRecipients`) and when
- * their messages are queued (`pickRecipients`, `sendBatch`), and follows from the refusal of a message that was queued
- * (`syncRecipients`) and from the deletion of the contact (`eraseRecipients`).
+ * Reason for which a person of the audience is sent nothing. It is decided when the recipients are listed
+ * (`decideRecipients`) and when their messages are queued (`pickRecipients`, `queueBatch`), and follows from the refusal of
+ * a message that was queued (`syncRecipients`) and from the deletion of the contact (`eraseRecipients`).
  */
 export type SkipReason =
   | 'blocked'
@@ -23,7 +23,7 @@ export type Eligibility = {
   blocked: boolean
   marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
   serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
-  /** True if another recipient of the broadcast has the address, or was sent the message there before the contact took it over. */
+  /** True if another recipient of the broadcast has the address, or was sent the message there before it was taken over. */
   isAddressTaken: boolean
   isCapped: boolean
 }

@@ -50,7 +50,9 @@ function checkContactRequired(definition: unknown): Problem[] {
     ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
   )
   const step = isContactless
-    ? listSteps(definition).find(({ fields }) => stepTypes.get(String(fields['type']))?.needsContact)
+    ? listSteps(definition).find(
+        ({ fields }) => fields['disabled'] !== true && stepTypes.get(String(fields['type']))?.needsContact,
+      )
     : undefined
   if (!step) return []
   const description = 'needs a contact, and a schedule without groupId starts runs without one'

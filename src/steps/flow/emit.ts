@@ -6,6 +6,7 @@ import type { WorkflowEffect } from '../effects.ts'
 /** Raises a custom event, for the triggers and waits of the workspace's workflows. */
 export const emit = defineStep({
   type: 'emit',
+  needsContact: true,
   schema: z.strictObject({
     event: eventName,
     data: z.record(z.string(), z.unknown()).default({}),

@@ -157,12 +157,19 @@ describe('POST /api/workflows/validate', () => {
     await workspace.call('PUT', '/api/workspace/consent-keywords', {})
   })
 
+  const wait = (id: string, time: string, rest: object = {}) => ({ id, type: 'wait', for: time, ...rest })
+
   it('warns about a step that needs a contact under a schedule trigger without a group', async () => {
-    const steps = [{ id: 'e', type: 'emit', event: 'x' }, say('a')]
+    const steps = [wait('w', '1m'), { ...say('off'), disabled: true }, say('a')]
     const schedule = { type: 'schedule', cron: '0 9 * * *' }
-    expect(await listWarnings({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.1'])
-    const tagging = [{ id: 't', type: 'add_tag', tags: ['x'] }]
-    expect(await listWarnings({ triggers: [schedule], steps: tagging })).to.deep.equal(['no_contact steps.0'])
+    expect(await listWarnings({ triggers: [schedule], steps })).to.deep.equal(['no_contact steps.2'])
+    const others = [
+      { id: 't', type: 'add_tag', tags: ['x'] },
+      { id: 'e', type: 'emit', event: 'x' },
+    ]
+    for (const step of others) {
+      expect(await listWarnings({ triggers: [schedule], steps: [step] })).to.deep.equal(['no_contact steps.0'])
+    }
     const groupId = await createGroup('Morning')
     expect(await listWarnings({ triggers: [{ ...schedule, groupId }], steps })).to.deep.equal([])
     expect(await listErrors({ triggers: [{ ...schedule, groupId: UNKNOWN_ID }], steps })).to.deep.equal([
@@ -191,7 +198,6 @@ describe('POST /api/workflows/validate', () => {
     expect(await listWarnings({ steps })).to.deep.equal(['tool_disabled steps.1.tool'])
   })
 
-  const wait = (id: string, time: string, rest: object = {}) => ({ id, type: 'wait', for: time, ...rest })
   const ask = (id: string, rest: object = {}) => ({ id, type: 'ask', message: { body: '?' }, ...rest })
 
   const windowCases: [name: string, steps: object[], lateStepIds: string[]][] = [
