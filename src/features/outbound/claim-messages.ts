@@ -17,6 +17,8 @@ export const CLAIM_MS = 2 * MINUTE
 export type ClaimedMessage = OutboundMessage &
   MessageRef & {
     attempt: number
+    /** Time of the claim, which tells it from one of another process for the same attempt. */
+    leasedAt: Date
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
@@ -107,6 +109,7 @@ function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }
     contactId,
     recipientId: recipientId ?? null,
     attempt,
+    leasedAt: now,
     body: body ?? '',
     content,
     replyToProviderId,

@@ -61,19 +61,25 @@ async function readTransactionId(tx: Scope): Promise<string | undefined> {
 }
 
 /**
- * Returns true if the transaction was committed. The claims are looked up, too: after a failover that lost transactions,
- * the ID may be that of another one.
+ * Returns true if the transaction was committed. The claims are looked up, too: after a crash or a failover that lost
+ * transactions, the ID may be that of another one, and another process may have made the same attempt: the IDs of answers
+ * are derived, so it sends a message of the same ID.
  */
 async function wasCommitted(scope: Scope, { claimed, transactionId = '' }: Claim): Promise<boolean> {
   const [transaction] = await scope.sql<{ status: string | null }>('readTransactionStatus')`
     select pg_xact_status(${transactionId}::xid8) as status`
   if (transaction?.status === 'in progress') throw new UnavailableError('The commit is still in progress', 1)
   if (transaction?.status !== 'committed') return false
-  const claims = claimed.map(({ conversationId, messageId, attempt }) => ({ conversationId, messageId, attempt }))
+  const claims = claimed.map(({ conversationId, messageId, attempt, leasedAt }) => ({
+    conversationId,
+    messageId,
+    attempt,
+    leasedAt,
+  }))
   const [found] = await scope.sql<{ count: number }>('countClaims')`
     select count(*) as count
-     from jsonb_to_recordset(${toRecordset(claims)}::jsonb) as x (conversation_id uuid, message_id uuid, attempt integer)
+     from jsonb_to_recordset(${toRecordset(claims)}::jsonb) as x (conversation_id uuid, message_id uuid, attempt integer, leased_at timestamptz)
      join outbox o on o.tenant_id = ${scope.tenantId} and o.conversation_id = x.conversation_id and o.message_id = x.message_id
-       and o.attempts = x.attempt and o.leased_at is not null`
+       and o.attempts = x.attempt and o.leased_at = x.leased_at`
   return found?.count === claimed.length
 }
