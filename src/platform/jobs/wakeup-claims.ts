@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import { createSqlTag, toRecordset } from '../database/sql.ts'
 import { assertNoTenantTable } from '../database/statements/statement.ts'
+import { NIL_ID } from '../ids.ts'
 import type { Logger } from '../log.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import { SECOND } from '../time.ts'
@@ -18,8 +19,6 @@ const STUCK_POLLS = 4.5
 const LOST_POLLS = 30
 /** Time until rows are looked at again that another process was claiming. */
 const LOCKED_MS = 50
-/** Before all workspaces. */
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 type Options = {
   db: Database
@@ -158,7 +157,7 @@ export class WakeupClaims {
     if (requests.length === 0) return
     this.#notified.clear()
     const claimed = await claimWakeups(db, requests)
-    for (const { task } of requests) this.#accept(task, claimed.get(task) ?? NOTHING)
+    for (const [task, result] of claimed) this.#accept(task, result)
   }
 
   /** A poll also takes some rows that have to wait: at a busy worker, they would otherwise never be in the turns. */
@@ -210,8 +209,6 @@ export class WakeupClaims {
   }
 }
 
-const NOTHING: Claimed = { jobs: [], hasSeenRoom: false, hasSeenRows: false }
-
 /**
  * Claims the oldest rows of the workspaces that are next in turn, the same number of each, and returns them by task, in the
  * order of the turns. Workspaces are found by one lookup in the index for each, however many rows they have. Rows that
@@ -230,7 +227,7 @@ async function claimWakeups(db: Database, requests: Request[]): Promise<Map<stri
       select r.task, is_wrapped, w.tenant_id, 1 as number
       from request r cross join unnest(array[false, true]) is_wrapped, lateral (
         select tenant_id from wakeups w where w.task = r.task
-          and w.tenant_id > case when is_wrapped then ${FIRST}::uuid else r.previous end
+          and w.tenant_id > case when is_wrapped then ${NIL_ID}::uuid else r.previous end
         order by tenant_id limit 1) w
       union all
       select r.task, v.is_wrapped, w.tenant_id, v.number + 1
@@ -259,13 +256,13 @@ async function claimWakeups(db: Database, requests: Request[]): Promise<Map<stri
     select r.task, null, null, null, exists (select from turn t where t.task = r.task),
       exists (select from wakeups w where w.task = r.task) from request r
     order by position`
-  const claimed = new Map<string, Claimed>()
-  for (const { task, hasSeenRoom, hasSeenRows } of rows) {
-    if (hasSeenRoom === null || hasSeenRows === null) continue
-    claimed.set(task, { jobs: [], hasSeenRoom, hasSeenRows })
-  }
-  for (const { task, tenantId, key, hasSeenRoom } of rows) {
-    if (hasSeenRoom === null) claimed.get(task)?.jobs.push({ task, tenantId, key })
+  const claimed = new Map<string, Claimed>(
+    requests.map(({ task }) => [task, { jobs: [], hasSeenRoom: false, hasSeenRows: false }]),
+  )
+  for (const { task, tenantId, key, hasSeenRoom, hasSeenRows } of rows) {
+    const result = claimed.get(task)
+    if (hasSeenRoom === null) result?.jobs.push({ task, tenantId, key })
+    else if (result) Object.assign(result, { hasSeenRoom, hasSeenRows })
   }
   return claimed
 }
