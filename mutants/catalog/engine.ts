@@ -287,8 +287,8 @@ export const ENGINE: Area = {
     {
       name: 'the contact of the cursor of a schedule is listed again',
       file: 'src/features/schedules/fire-schedules.ts',
-      original: 'contact_id > ${cursor ?? BEFORE_ALL}',
-      mutated: 'contact_id >= ${cursor ?? BEFORE_ALL}',
+      original: 'contact_id > ${cursor ?? NIL_ID}',
+      mutated: 'contact_id >= ${cursor ?? NIL_ID}',
       equivalent: 'The ID of the start event follows from schedule, time and contact, so a contact starts one run',
     },
   ],

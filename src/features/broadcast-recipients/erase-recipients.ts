@@ -1,5 +1,5 @@
 import type { Scope } from '../../scope/scope.ts'
-import { allowsRecipientSql } from './recipient-status.ts'
+import { allowsRecipientSql, recipientStatusSql } from './recipient-status.ts'
 import { addressHashSql } from './take-addresses.ts'
 
 /**
@@ -22,8 +22,9 @@ export async function eraseRecipients(tx: Scope, contactId: string): Promise<voi
        returning queued.recipient_id),
      locked as (
        select r.id, r.status as previous,
-         case when ${allowsRecipientSql('erasePending')} or r.id in (select recipient_id from withdrawn) then 'skipped'
-           when ${allowsRecipientSql('eraseSending')} then 'unknown' else r.status end as status,
+         case when ${allowsRecipientSql('erasePending')} then ${recipientStatusSql('erasePending')}
+           when r.id in (select recipient_id from withdrawn) then ${recipientStatusSql('eraseWithdrawn')}
+           when ${allowsRecipientSql('eraseSending')} then ${recipientStatusSql('eraseSending')} else r.status end as status,
          ${addressHashSql(tx, 'coalesce(sent_to, address)')} as address_hash
        from broadcast_recipients r where r.tenant_id = ${tx.tenantId} and r.contact_id = ${contactId}
        order by r.id for no key update)

@@ -14,8 +14,7 @@ type StatusChange = { from: readonly RecipientStatus[]; to: RecipientStatus }
  *   failed, unknown → pending          it is retried
  *   sending → skipped, unknown         its contact is deleted
  *
- * A recipient has a message of its own while it is `sending`, and afterwards. The statements of the deletion of a contact
- * and of a retry decide among several changes, and name their results themselves.
+ * A recipient has a message of its own while it is `sending`, and afterwards.
  */
 const STATUS_CHANGES = {
   /** `startSending`: the message of the next attempt is queued. */
@@ -42,9 +41,9 @@ const STATUS_CHANGES = {
 
 type ChangeName = keyof typeof STATUS_CHANGES
 
-/** SQL assignment of the status of a recipient that `change` leads to. */
+/** SQL status of a recipient that `change` leads to. */
 export function recipientStatusSql(change: ChangeName): SqlFragment {
-  return sqlText(`status = '${STATUS_CHANGES[change].to}'`)
+  return sqlText(`'${STATUS_CHANGES[change].to}'`)
 }
 
 /** SQL condition that `change` is allowed for the recipient `r`. */

@@ -1,4 +1,4 @@
-import { findSendObstacle } from '../../channels/send-obstacle.ts'
+import { findSendObstacle, type Recipient } from '../../channels/send-obstacle.ts'
 import type { TemplateCategory } from '../../models/messaging/template.ts'
 
 /**
@@ -18,11 +18,8 @@ export type SkipReason =
   | 'contact_deleted'
 
 /** The part of a contact that decides whether it is sent a broadcast. */
-export type Eligibility = {
+export type Eligibility = Required<Recipient> & {
   address: string | null
-  blocked: boolean
-  marketingConsent: 'unknown' | 'opted_in' | 'opted_out'
-  serviceConsent: 'unknown' | 'opted_in' | 'opted_out'
   /** True if another recipient of the broadcast has the address, or was sent the message there before it was taken over. */
   isAddressTaken: boolean
   isCapped: boolean

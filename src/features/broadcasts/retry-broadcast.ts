@@ -63,7 +63,7 @@ async function makePending(
            or ${allowsRecipientSql('retryDoubted')} and id = any(${notAcceptedRecipientIds}))
        order by id for no key update),
      changed as (
-       update broadcast_recipients r set ${recipientStatusSql('retry')}, message_id = null, due_at = ${now}, updated_at = ${now},
+       update broadcast_recipients r set status = ${recipientStatusSql('retry')}, message_id = null, due_at = ${now}, updated_at = ${now},
          doubt_settled_at = case when previous = 'unknown' then ${now} else r.doubt_settled_at end,
          doubt_settled_by = case when previous = 'unknown' then 'member' else r.doubt_settled_by end
        from locked where r.tenant_id = ${tx.tenantId} and r.id = locked.id and r.status = locked.previous

@@ -28,22 +28,20 @@ export type ClaimedMessage = OutboundMessage &
 /** Messages whose claim is committed, and the end of the claim. The signal ends uploads, but no send. */
 export type Delivery = { claimed: ClaimedMessage[]; claimedUntil: Date; signal?: AbortSignal | undefined }
 
-type Row = MessageRef & {
-  attempt: number
-  body: string | null
-  content: OutboundContent | null
-  replyToProviderId: string | null
-  phone: string | null
-  userId: string | null
-  /** Address of the contact when a broadcast queued the message. */
-  broadcastAddress: string | null
-  windowExpiresAt: Date | null
-  category: TemplateCategory | null
-  senderType: string
-  blocked: boolean
-  marketingConsent: Recipient['marketingConsent']
-  serviceConsent: NonNullable<Recipient['serviceConsent']>
-}
+type Row = MessageRef &
+  Required<Recipient> & {
+    attempt: number
+    body: string | null
+    content: OutboundContent | null
+    replyToProviderId: string | null
+    phone: string | null
+    userId: string | null
+    /** Address of the contact when a broadcast queued the message. */
+    broadcastAddress: string | null
+    windowExpiresAt: Date | null
+    category: TemplateCategory | null
+    senderType: string
+  }
 
 /** Senders of messages that nobody writes by hand. */
 const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast'])

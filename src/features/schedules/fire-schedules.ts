@@ -3,6 +3,7 @@ import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
 import { latestOccurrence, nextOccurrence } from '../../platform/calendar/cron.ts'
+import { NIL_ID } from '../../platform/ids.ts'
 import { DAY } from '../../platform/time.ts'
 
 /** Contacts per transaction, and transactions per schedule and call. Shutdown waits for one transaction. */
@@ -76,15 +77,12 @@ async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueS
   return schedule
 }
 
-/** Less than any ID, so that one plan finds the next contacts in the index. */
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
-
 /** Lists the next contacts of a group by ID, so that the last one is the cursor. Without a group, one run has no contact. */
 async function listContacts(tx: Scope, { groupId, cursor }: DueSchedule): Promise<(string | null)[]> {
   if (groupId === null) return [null]
   const rows = await tx.sql<{ contactId: string }>('listGroupContacts')`
     select contact_id from group_contacts
-    where tenant_id = ${tx.tenantId} and group_id = ${groupId} and contact_id > ${cursor ?? BEFORE_ALL}
+    where tenant_id = ${tx.tenantId} and group_id = ${groupId} and contact_id > ${cursor ?? NIL_ID}
     order by contact_id limit ${CHUNK}`
   return rows.map(({ contactId }) => contactId)
 }

@@ -77,7 +77,7 @@ export async function pickRecipients(
 export async function skipRecipients(tx: Scope, skipped: { id: string; reason: SkipReason }[]): Promise<void> {
   if (skipped.length === 0) return
   await tx.sql('skipRecipients')`
-    update broadcast_recipients r set ${recipientStatusSql('skip')}, skip_reason = x.reason, updated_at = ${tx.now()}
+    update broadcast_recipients r set status = ${recipientStatusSql('skip')}, skip_reason = x.reason, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(skipped)}::jsonb) as x (id uuid, reason text)
      where r.tenant_id = ${tx.tenantId} and r.id = x.id and ${allowsRecipientSql('skip')}`
 }

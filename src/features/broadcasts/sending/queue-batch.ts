@@ -103,7 +103,7 @@ async function startSending(tx: Scope, prepared: Prepared[]): Promise<Set<string
     address: recipient.address,
   }))
   const started = await tx.sql<{ id: string }>('startSending')`
-    update broadcast_recipients r set ${recipientStatusSql('start')}, message_id = x.message_id,
+    update broadcast_recipients r set status = ${recipientStatusSql('start')}, message_id = x.message_id,
        sent_to = nullif(x.address, r.address), attempt = attempt + 1,
        error = null, failed_at = null, updated_at = ${tx.now()}
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, message_id uuid, address text)

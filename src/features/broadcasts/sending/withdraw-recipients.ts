@@ -39,7 +39,7 @@ export async function withdrawQueued(
        where m.tenant_id = ${tx.tenantId} and m.id = removed.message_id and ${sqlText(allowsSql('cancel'))}
        returning m.id as message_id, m.conversation_id, m.contact_id, m.recipient_id, m.created_at as queued_at, removed.was_tried),
      changed as (
-       update broadcast_recipients r set ${recipientStatusSql(change)}, updated_at = ${now},
+       update broadcast_recipients r set status = ${recipientStatusSql(change)}, updated_at = ${now},
          message_id = case when ${isFinal} then r.message_id end, attempt = r.attempt - (not ${isFinal})::int
        from canceled where r.tenant_id = ${tx.tenantId} and r.id = canceled.recipient_id and ${allowsRecipientSql(change)})
      select * from canceled`
@@ -60,7 +60,7 @@ export async function pauseLocked(tx: Scope, broadcast: BroadcastRow, reason: Pa
 export async function cancelPending(tx: Scope, { id: broadcastId }: Pick<BroadcastRow, 'id'>): Promise<boolean> {
   const [row] = await tx.sql<{ count: number }>('cancelPending')`
     with changed as (
-       update broadcast_recipients r set ${recipientStatusSql('cancel')}, updated_at = ${tx.now()}
+       update broadcast_recipients r set status = ${recipientStatusSql('cancel')}, updated_at = ${tx.now()}
        where r.tenant_id = ${tx.tenantId} and ${allowsRecipientSql('cancel')} and r.id in (
          select id from broadcast_recipients where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
            and status = 'pending' order by due_at, id limit ${PORTION})
