@@ -4,7 +4,7 @@ import type { Database } from '../../../src/platform/database/database.ts'
 import type { JobLimits } from '../../../src/platform/jobs/job-executor.ts'
 import type { Job, Tasks } from '../../../src/platform/jobs/job-queue.ts'
 import type { WakeupQueue } from '../../../src/platform/jobs/wakeup-queue.ts'
-import { SECOND } from '../../../src/platform/time.ts'
+import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { openWakeupQueue } from '../../support/wakeup-queues.ts'
@@ -112,18 +112,19 @@ describe('a queue of wake-ups', () => {
     const limits = { working: 4, releasedPerKey: 1, all: 100 }
     const [enqueuer, worker] = [await open(), await open({ limits })]
     const { started, tasks } = createHeldTask()
-    const full = toKeys(4).map((key, index) => toJob(key, toTenantId(10 + index)))
+    const jobs = toKeys(8).map((key, index) => toJob(key, toTenantId(10 + index)))
     await worker.start(tasks)
-    worker.enqueue(full)
-    await waitUntil(() => started.length === 4)
-    enqueuer.enqueue(full)
-    await waitUntil(async () => (await countRows()) > 0)
-    enqueuer.enqueue([toJob('of another', toTenantId(20))])
+    worker.enqueue(jobs)
+    // The last four begin when the first four have released their places.
+    await waitUntil(() => started.length === 8)
+    enqueuer.enqueue([...jobs.slice(0, 4), toJob('of another', toTenantId(20))])
     await waitUntil(() => started.includes('of another'), 10 * SECOND)
   })
 
   it('a worker claims as many jobs as it has free places, and leaves the others to others', async () => {
-    const [enqueuer, one, other] = [await open(), await open({ limits: { working: 4, all: 4 } }), await open()]
+    // No poll of the first worker, which would take some that have to wait.
+    const limits = { working: 4, all: 4 }
+    const [enqueuer, one, other] = [await open(), await open({ limits, pollMs: MINUTE }), await open()]
     const { started, tasks } = createHeldTask()
     // Each of another workspace, as one may have a part of the places.
     const jobs = toKeys(10).map((key, index) => toJob(key, toTenantId(index)))
