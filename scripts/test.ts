@@ -4,12 +4,14 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { stripVTControlCharacters } from 'node:util'
-import { readCommand } from '../src/platform/process/read-command.ts'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { readArguments } from '../src/platform/process/read-command.ts'
+import { createRandom } from '../test/support/random.ts'
 import { formatSlowestFiles, readSlowFile } from '../test/support/slowest-files.ts'
 
-const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>]
-Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure.
+const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
+Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure. With --seed the
+files run in the random order of that number, which shows tests that depend on the order.
 For the tests of one file: npx mocha <file>`
 
 /**
@@ -17,18 +19,28 @@ For the tests of one file: npx mocha <file>`
  * database server of its own.
  */
 const PROCESSES = Math.min(2, availableParallelism())
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  bail: { type: 'boolean' },
+  grep: { type: 'string' },
+  seed: { type: 'string' },
+} as const
 const MOCHA = 'node_modules/mocha/bin/mocha.js'
 
-const { values } = readCommand(USAGE, { options: { bail: { type: 'boolean' }, grep: { type: 'string' } } })
-const isBail = values['bail'] === true
-const options = [
-  ...(isBail ? ['--bail'] : []),
-  ...(values['grep'] === undefined ? [] : ['--grep', String(values['grep'])]),
-]
-const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.test.ts'))
-  .map((name) => join('test', name))
-  .toSorted()
+const values = readArguments(USAGE, (args) => {
+  const { values } = parseArgs({ args, options: OPTIONS })
+  if (values.help) return undefined
+  if (Number.isNaN(Number(values.seed ?? 0))) throw new Error(`The seed "${values.seed}" is not a number`)
+  return values
+})
+const isBail = values.bail === true
+const options = [...(isBail ? ['--bail'] : []), ...(values.grep === undefined ? [] : ['--grep', values.grep])]
+const files = orderFiles(
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('test', name))
+    .toSorted(),
+)
 const running = new Set<ChildProcess>()
 const totals = new Map<string, number>([
   ['passing', 0],
@@ -44,6 +56,15 @@ process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
 for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
 process.stdout.write(`\n${formatSlowestFiles(slowFiles)}`)
 process.exitCode = codes.find((code) => code !== 0) ?? 0
+
+function orderFiles(names: string[]): string[] {
+  if (values.seed === undefined) return names
+  const random = createRandom(Number(values.seed))
+  return names
+    .map((name) => ({ name, place: random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ name }) => name)
+}
 
 /** Runs every n-th file, so that each part has some of every folder. */
 async function runPart(index: number): Promise<number> {
