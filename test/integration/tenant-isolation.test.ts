@@ -8,6 +8,7 @@ import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
 import { createResources, type Ids, INPUTS, WITHOUT_TENANT } from '../support/procedure-inputs.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
+const MALFORMED_ID = 'no-uuid'
 const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
 const EMPTY_PAGE = { items: [], total: 0 }
@@ -76,7 +77,7 @@ describe('tenant isolation', () => {
     const leaves = listIdLeaves(procedure._def.inputs[0])
 
     for (const leaf of leaves) {
-      it(`${path} treats the ${leaf.path.join('.')} of another tenant like an unknown ID`, async () => {
+      it(`${path} treats the ${leaf.path.join('.')} of another tenant and a malformed one like an unknown ID`, async () => {
         const complete = INPUTS[path]?.(ownIds) ?? {}
         const content = CONTENTS[leaf.path.join('.')]
         const { body: _body, replyToId: _replyToId, ...withoutContent } = complete
@@ -89,6 +90,7 @@ describe('tenant isolation', () => {
           const outcome = await call(app, one, path, input(foreignId))
           const unknown = await call(app, one, path, input(UNKNOWN_ID))
           expect(outcome, call.name).to.deep.equal(unknown)
+          expect(await call(app, one, path, input(MALFORMED_ID)), call.name).to.deep.equal(unknown)
           const expected = FILTERING[path]
           expect(outcome.status, `${call.name}: ${JSON.stringify(outcome.body)}`).to.be.oneOf(
             expected ? [200, 202] : [404],

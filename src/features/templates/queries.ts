@@ -1,8 +1,9 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging/template.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { ListTemplates, Template, TemplateRef } from './schema.ts'
 
@@ -21,6 +22,7 @@ export async function listTemplates(
   scope: Scope,
   { status, category, channelId, name, ...input }: ListTemplates,
 ): Promise<Page<Template>> {
+  if (channelId !== undefined && !isUuid(channelId)) return EMPTY_PAGE
   const page = await readPage<TemplateRow>(
     scope,
     {
