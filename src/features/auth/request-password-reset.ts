@@ -10,10 +10,10 @@ export async function requestPasswordReset(
   { email, redirectTo }: RequestPasswordReset,
 ): Promise<PasswordResetRequested> {
   const page = redirectTo === undefined ? null : toTrustedPage(redirectTo, auth.appOrigins)
-  // Requests for the same address are merged until the email is sent.
+  // Requests for the same address are merged until the email is sent, in the place of the first one.
   await system.sql('requestPasswordReset')`
     insert into password_reset_requests (email, page, due_at) values (${email}, ${page}, ${system.now()})
-    on conflict (email) do update set page = excluded.page, due_at = excluded.due_at, attempts = 0`
+    on conflict (email) do update set page = excluded.page, due_at = least(password_reset_requests.due_at, excluded.due_at), attempts = 0`
   return {
     status: true,
     message: 'If an account exists for this address, we have emailed a link to reset its password',

@@ -10,6 +10,8 @@ const TOKENS_MAX = 5
 
 /** Emails at once. The others are sent by the next run. */
 const BATCH = 20
+/** Requests for unknown addresses, which anyone can make, that a run forgets before they delay the others. */
+const UNKNOWN_MAX = 2000
 const SEND_MAX_MS = 30 * SECOND
 /** Longer than an attempt takes, which is repeated if its process ends. It doubles with each attempt. */
 const DELAY_MS = MINUTE
@@ -26,6 +28,11 @@ type Request = { email: string; page: string | null; dueAt: Date; attempts: numb
  */
 export async function sendPasswordResets(system: SystemScope): Promise<void> {
   const now = system.now()
+  await system.sql('forgetUnknownPasswordResets')`
+    delete from password_reset_requests where email in (
+      select r.email from password_reset_requests r
+      where r.due_at <= ${now} and not exists (select from users u where u.email = r.email)
+      order by r.due_at limit ${UNKNOWN_MAX})`
   const requests = await system.sql<Request>('claimPasswordResets')`
     update password_reset_requests r set attempts = r.attempts + 1,
       due_at = ${now}::timestamptz + least(${DELAY_MS} * 2 ^ r.attempts, ${DELAY_MAX_MS}) * interval '1 ms'
