@@ -98,7 +98,7 @@ export const ListContacts = z.strictObject({
   ...page,
   q: text(100).optional().meta({
     description:
-      'Part of the name or of the phone number, or the beginning of the e-mail address or external ID. Case and accents do not matter, nor do spaces and punctuation in a number; after a plus it is the beginning of the number. One or two characters find the beginning of a word of the name',
+      'Part of the name or of the phone number, or the beginning of the e-mail address or external ID. Case and accents do not matter, except in an external ID, nor do spaces and punctuation in a number; after a plus it is the beginning of the number. One or two characters find the beginning of a word of the name',
   }),
   phone: phone.optional().meta({ description: 'Only the contact with this phone number' }),
   tag: tagName.optional().meta({ description: 'Only contacts with the tag of this name', examples: ['vip'] }),

@@ -75,12 +75,12 @@ function toConditions(input: ListConversations, now: Date): SqlFragment[] {
   if (assigneeId !== undefined) conditions.push(sqlFragment`t.assignee_id = ${assigneeId}`)
   if (status !== undefined) conditions.push(sqlFragment`t.status = ${status}`)
   if (unread !== undefined) conditions.push(unread ? sqlFragment`t.unread_count > 0` : sqlFragment`t.unread_count = 0`)
-  if (windowOpen === true) {
+  if (windowOpen !== undefined) {
     // The last message is about as old as the one that opened the window, or younger: this bounds the scan of an index.
     const since = addMs(now, -2 * WINDOW_MS)
-    conditions.push(sqlFragment`${isWindowOpenSql(now)} and ${LAST_MESSAGE} >= ${since}::timestamptz`)
+    const isOpen = sqlFragment`(${isWindowOpenSql(now)} and ${LAST_MESSAGE} >= ${since}::timestamptz)`
+    conditions.push(windowOpen ? isOpen : sqlFragment`not ${isOpen}`)
   }
-  if (windowOpen === false) conditions.push(sqlFragment`not ${isWindowOpenSql(now)}`)
   return conditions
 }
 

@@ -152,6 +152,17 @@ describe('conversations API', () => {
     expect(await count()).to.equal(0)
   })
 
+  it('GET /api/conversations?windowOpen lists every conversation either for true or for false, also one without messages', async () => {
+    const workspace = await buildWorkspace(app)
+    const { conversationId } = await sendAsCustomer(workspace)
+    const count = async (windowOpen: boolean): Promise<number> =>
+      (await workspace.call('GET', `/api/conversations?windowOpen=${windowOpen}`)).total
+    expect([await count(true), await count(false)]).to.deep.equal([1, 0])
+    // Another program inserts a conversation as it likes.
+    await app.system.db('conversations').where('id', conversationId).update({ last_message_at: null })
+    expect((await count(true)) + (await count(false))).to.equal(1)
+  })
+
   it('GET /api/conversations/{conversationId}/messages reports no more messages when a page ends with the oldest one', async () => {
     const id = await receive(newPhone(), 'one')
     const page = await owner.call('GET', `/api/conversations/${id}/messages?limit=2`)
