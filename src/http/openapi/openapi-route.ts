@@ -5,7 +5,7 @@ import type { Middleware } from 'koa'
 import type { AppRouter } from '../../router.ts'
 import { OPENAPI_PATH } from '../paths.ts'
 
-type Served = { text: string; gzipped: Buffer; etag: string }
+type Served = { plain: Buffer; gzipped: Buffer; etag: string }
 
 /** Longer headers than clients send are expensive to compare, and get the document as it is. */
 const ENCODINGS_LENGTH_MAX = 500
@@ -15,7 +15,7 @@ export function openapiRoute(router: AppRouter): Middleware {
   let served: Promise<Served> | undefined
   return async function answerOpenapi(ctx, next) {
     if (ctx.path !== OPENAPI_PATH || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
-    const { text, gzipped, etag } = await (served ??= build(router))
+    const { plain, gzipped, etag } = await (served ??= build(router))
     ctx.status = 200
     ctx.set('Cache-Control', 'no-cache')
     ctx.etag = etag
@@ -28,14 +28,14 @@ export function openapiRoute(router: AppRouter): Middleware {
     const isShort = ctx.get('accept-encoding').length <= ENCODINGS_LENGTH_MAX
     const isGzipped = isShort && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (isGzipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.body = isGzipped ? gzipped : text
+    ctx.body = isGzipped ? gzipped : plain
   }
 }
 
 /** The tag is weak, as both encodings share it. */
 async function build(router: AppRouter): Promise<Served> {
   const { buildOpenApi } = await import('./build-openapi.ts')
-  const text = JSON.stringify(await buildOpenApi(router))
-  const hash = createHash('sha256').update(text).digest('base64url')
-  return { text, gzipped: await promisify(gzip)(text), etag: `W/"${hash.slice(0, 22)}"` }
+  const plain = Buffer.from(JSON.stringify(await buildOpenApi(router)))
+  const hash = createHash('sha256').update(plain).digest('base64url')
+  return { plain, gzipped: await promisify(gzip)(plain), etag: `W/"${hash.slice(0, 22)}"` }
 }
