@@ -30,7 +30,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js'
 const values = readArguments(USAGE, (args) => {
   const { values } = parseArgs({ args, options: OPTIONS })
   if (values.help) return undefined
-  if (Number.isNaN(Number(values.seed ?? 0))) throw new Error(`The seed "${values.seed}" is not a number`)
+  if (!Number.isSafeInteger(Number(values.seed ?? 0))) throw new Error(`The seed "${values.seed}" is no whole number`)
   return values
 })
 const isBail = values.bail === true
