@@ -16,6 +16,8 @@ import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const COUNT = 5000
+/** Those of the contacts that the API creates, which takes most of the time. */
+const CREATED = 500
 const AT_ONCE = 25
 
 type Page = { items: { id: string; name: string; contactCount?: number }[]; total: number }
@@ -75,17 +77,17 @@ describe('rows that other programs write', function () {
 
   it('are in the total of every list, whose pages of any size hold each contact once', async () => {
     const { db } = app.system
-    const inserted = await insertContacts(Array.from({ length: COUNT / 2 }, (_, n) => `Customer ${n}`))
+    const inserted = await insertContacts(Array.from({ length: COUNT - CREATED }, (_, n) => `Customer ${n}`))
     const created: string[] = []
-    for (let start = 0; start < COUNT / 2; start += AT_ONCE) {
+    for (let start = 0; start < CREATED; start += AT_ONCE) {
       const portion = Array.from({ length: AT_ONCE }, (_, n) =>
-        buildContact(workspace, { name: `Customer ${COUNT / 2 + start + n}` }),
+        buildContact(workspace, { name: `Customer ${COUNT - CREATED + start + n}` }),
       )
       created.push(...(await Promise.all(portion)).map(({ id }) => id))
     }
     const groupId = await insertGroup('Half')
     const tagId = await insertTag('every')
-    await db.batchInsert('group_contacts', members('group_id', groupId, inserted), 1000)
+    await db.batchInsert('group_contacts', members('group_id', groupId, inserted.slice(0, COUNT / 2)), 1000)
     await db.batchInsert('contact_tags', members('tag_id', tagId, [...inserted, ...created]), 1000)
     for (const [path, total] of [
       ['/api/contacts?', COUNT],
