@@ -31,6 +31,9 @@ const objectSchema = json
   .refine((schema) => schema['type'] === 'object', 'must be a JSON Schema of type object')
   .meta({ examples: [{ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }] })
 
+/** As many as common servers accept. */
+const HEADERS_MAX = 100
+
 const config = z
   .strictObject({
     method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
@@ -47,8 +50,10 @@ const config = z
           .max(2000)
           .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
       )
+      .refine((headers) => Object.keys(headers).length <= HEADERS_MAX, `must have at most ${HEADERS_MAX} names`)
       .optional()
       .meta({
+        maxProperties: HEADERS_MAX,
         description:
           'Stored encrypted; secrets belong in a credential. Responses show [redacted] instead of the values; send [redacted] to keep a value',
       }),

@@ -241,6 +241,17 @@ describe('tools API', () => {
     }
   })
 
+  it('POST /api/tools accepts 100 headers, and returns 400 with the limit for more', async () => {
+    const createWith = (count: number) => {
+      const headers = Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-Header-${n}`, 'a']))
+      return create({ name: 'many_headers', config: { ...QUOTE.config, headers } })
+    }
+    const { status, body } = await createWith(101)
+    expect(status).to.equal(400)
+    expect(JSON.stringify(body)).to.include('must have at most 100 names')
+    expect((await createWith(100)).status).to.equal(201)
+  })
+
   it('tools can be read by viewers and agents but changed only by admins', async () => {
     const { body: tool } = await create({ name: 'locked' })
     for (const role of ['viewer', 'agent'] as const) {
