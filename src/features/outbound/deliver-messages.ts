@@ -91,13 +91,12 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
 
 /** Sends claimed messages and settles them. Returns true if more messages may be due. */
 export async function deliverClaimed(scope: Scope, channel: LoadedChannel, delivery: Delivery): Promise<boolean> {
-  const { outcomes, attached } = await sendAndSettle(scope, channel, delivery)
+  const outcomes = await sendAndSettle(scope, channel, delivery)
   // A paused channel is enqueued again when its messages are due.
   const isPaused = outcomes.some(
     ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
-  const [hasMore] = await Promise.all([!isPaused && mayHaveMore(scope, delivery.claimed), attached])
-  return hasMore
+  return !isPaused && mayHaveMore(scope, delivery.claimed)
 }
 
 /**
@@ -113,16 +112,11 @@ async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boo
 }
 
 /**
- * Stores the outcomes, and returns the provider IDs that it has stored. They exist only in this process, so while the
+ * Stores the outcomes, then applies the statuses that arrived before them. They exist only in this process, so while the
  * database cannot be reached, or a lock is not available, they are kept until the claim expires. A repetition after a commit
  * that was not confirmed changes nothing. If the database refuses one of them, only the delivery of its message is unknown.
  */
-async function settle(
-  scope: Scope,
-  channel: LoadedChannel,
-  outcomes: DeliveryOutcome[],
-  until: Date,
-): Promise<string[]> {
+async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], until: Date): Promise<void> {
   const refused = new Set<DeliveryOutcome>()
   let rest = outcomes
   const settleRest = async () => {
@@ -147,34 +141,32 @@ async function settle(
     delayMs: SECOND / 4,
     delayMaxMs: 5 * SECOND,
   })
-  return outcomes.flatMap((outcome) =>
+  const providerMessageIds = outcomes.flatMap((outcome) =>
     outcome.result.kind === 'accepted' && !refused.has(outcome) ? [outcome.result.providerMessageId] : [],
   )
+  await attachEarlyStatuses(scope, channel.id, providerMessageIds)
 }
 
 /**
  * Sends messages and settles them in groups, as a slow response must not delay the outcomes of the others, which exist
- * only in this process. `attached` resolves when the statuses that arrived before their outcomes are applied.
+ * only in this process.
  */
 async function sendAndSettle(
   scope: Scope,
   channel: LoadedChannel,
   { claimed, claimedUntil, signal }: Delivery,
-): Promise<{ outcomes: DeliveryOutcome[]; attached: Promise<unknown> }> {
+): Promise<DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
-  const attaching: Promise<void>[] = []
   const uploads = new FileUploads(scope, channel, { claimedUntil, signal })
   const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
   const allSent = Promise.all(sends)
   for (let settled = 0; settled < claimed.length;) {
     await Promise.race([allSent, delay(SETTLE_EVERY_MS, undefined, { ref: false })])
     const group = outcomes.slice(settled)
+    if (group.length > 0) await settle(scope, channel, group, claimedUntil)
     settled += group.length
-    if (group.length === 0) continue
-    const providerMessageIds = await settle(scope, channel, group, claimedUntil)
-    attaching.push(attachEarlyStatuses(scope, channel.id, providerMessageIds))
   }
-  return { outcomes, attached: Promise.all(attaching) }
+  return outcomes
 }
 
 type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
