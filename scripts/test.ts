@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { readArguments } from '../src/platform/process/read-command.ts'
 import { createRandom } from '../test/support/random.ts'
-import { formatSlowestFiles, readSlowFile } from '../test/support/slowest-files.ts'
+import { formatSlowestFiles, readSlowFile, SLOWEST_FILES_TITLE } from '../test/support/slowest-files.ts'
 
 const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
 Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure. With --seed the
@@ -47,6 +47,7 @@ const totals = new Map<string, number>([
   ['failing', 0],
 ])
 const slowFiles = new Map<string, number>()
+const failures: string[] = []
 const startedAt = performance.now()
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAll())
@@ -55,6 +56,7 @@ const minutes = Math.round((performance.now() - startedAt) / 60_000)
 process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
 for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
 process.stdout.write(`\n${formatSlowestFiles(slowFiles)}`)
+if (failures.length > 0) process.stdout.write(`\nFailures:\n${failures.join('\n')}\n`)
 process.exitCode = codes.find((code) => code !== 0) ?? 0
 
 function orderFiles(names: string[]): string[] {
@@ -76,14 +78,19 @@ async function runPart(index: number): Promise<number> {
   running.add(child)
   const closed = once(child, 'close')
   let block = ''
+  let isInFailures = false
   // What the processes print is mixed by suites, not by lines.
   for await (const line of createInterface(child.stdout)) {
     block += `${line}\n`
     const text = stripVTControlCharacters(line)
     const slowFile = readSlowFile(text)
     if (slowFile) slowFiles.set(...slowFile)
+    // Mocha prints the errors after the number of failing tests, up to the slowest files of our reporter.
+    if (text.trim() === SLOWEST_FILES_TITLE) isInFailures = false
+    if (isInFailures) failures.push(line)
     const [, count, result] = /^\s*(\d+) (passing|failing|pending)\b/.exec(text) ?? []
     if (result !== undefined) totals.set(result, (totals.get(result) ?? 0) + Number(count))
+    if (result === 'failing') isInFailures = true
     if (line === '') block = flush(block)
   }
   flush(block)

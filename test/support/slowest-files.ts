@@ -1,3 +1,6 @@
+/** The line before the slowest files, without its indent. */
+export const SLOWEST_FILES_TITLE = 'Slowest files:'
+
 const COUNT = 10
 const LINE = /^ {4}(\d+\.\d) s {2}(\S+\.test\.ts)$/
 
@@ -5,7 +8,7 @@ const LINE = /^ {4}(\d+\.\d) s {2}(\S+\.test\.ts)$/
 export function formatSlowestFiles(times: Map<string, number>): string {
   const slowest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, COUNT)
   const lines = slowest.map(([file, ms]) => `    ${(ms / 1000).toFixed(1)} s  ${file}`)
-  return ['  Slowest files:', ...lines, ''].join('\n')
+  return [`  ${SLOWEST_FILES_TITLE}`, ...lines, ''].join('\n')
 }
 
 /** Reads a line of `formatSlowestFiles`: a file and its milliseconds. */
