@@ -1,9 +1,9 @@
 import { openDatabase, type Database } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { openRateLimits, type RateLimits } from '../../src/platform/rate-limit/rate-limits.ts'
+import { openRateLimits, type RateLimits, type StoreTimeouts } from '../../src/platform/rate-limit/rate-limits.ts'
 import { connectRedis } from '../../src/platform/notifications/redis.ts'
-import type { Clock } from '../../src/platform/time.ts'
+import { type Clock, SECOND } from '../../src/platform/time.ts'
 import { cloneDatabase } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { waitUntil } from './wait-until.ts'
@@ -19,6 +19,9 @@ export type LimitStore = {
 
 const LOG = createLogger('silent')
 
+/** For stores that answer, however late on a busy machine. */
+const PATIENT: StoreTimeouts = { redisMs: 30 * SECOND, databaseMs: 30 * SECOND }
+
 async function prepareTemplate(url: string): Promise<void> {
   await migrate(url)
 }
@@ -31,7 +34,7 @@ export async function openPostgresStore(): Promise<LimitStore & { db: Database; 
     db,
     url,
     async open(clock) {
-      const limits = await openRateLimits({ url, redis: undefined, clock })
+      const limits = await openRateLimits({ url, redis: undefined, clock, timeouts: PATIENT })
       opened.push(limits)
       return limits
     },
@@ -47,7 +50,9 @@ export async function openPostgresStore(): Promise<LimitStore & { db: Database; 
 }
 
 /** Returns undefined where Redis is not installed. */
-export async function openRedisStore(): Promise<(LimitStore & { redis: TestRedis }) | undefined> {
+export async function openRedisStore({ redisMs = PATIENT.redisMs } = {}): Promise<
+  (LimitStore & { redis: TestRedis; url: string }) | undefined
+> {
   const redis = await startRedis()
   if (!redis) return undefined
   const postgres = await openPostgresStore()
@@ -60,9 +65,15 @@ export async function openRedisStore(): Promise<(LimitStore & { redis: TestRedis
   const opened: RateLimits[] = []
   return {
     redis,
+    url: postgres.url,
     async open(clock) {
       const client = await connect()
-      const limits = await openRateLimits({ url: postgres.url, redis: client, clock })
+      const limits = await openRateLimits({
+        url: postgres.url,
+        redis: client,
+        clock,
+        timeouts: { ...PATIENT, redisMs },
+      })
       opened.push(limits)
       await waitUntil(() => client.isReady)
       return limits

@@ -46,9 +46,11 @@ export interface RateLimits {
   close(): Promise<void>
 }
 
-const REDIS_TIMEOUT_MS = 250
-const DATABASE_TIMEOUT_MS = 3 * SECOND
-const POOL = { connections: 4, statementTimeoutMs: DATABASE_TIMEOUT_MS, acquireTimeoutMs: DATABASE_TIMEOUT_MS }
+/** The time that a store has to answer before the next one is asked. */
+export type StoreTimeouts = { redisMs: number; databaseMs: number }
+
+const TIMEOUTS: StoreTimeouts = { redisMs: 250, databaseMs: 3 * SECOND }
+const CONNECTIONS = 4
 
 /** Opens the limits with the counts that are stored, or without if no store answers within a few seconds. */
 export async function openRateLimits(options: {
@@ -58,13 +60,15 @@ export async function openRateLimits(options: {
   clock: Clock
   /** Bytes of webhook calls that a workspace may keep for seven days. */
   webhookBytes?: number
+  timeouts?: StoreTimeouts
 }): Promise<RateLimits> {
+  const { url, isPooled = false, redis, clock, webhookBytes = Infinity, timeouts = TIMEOUTS } = options
+  const limits = { statementTimeoutMs: timeouts.databaseMs, acquireTimeoutMs: timeouts.databaseMs }
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const { url, isPooled = false, redis, clock, webhookBytes = Infinity } = options
-  const db = openDatabase(url, { ...POOL, isPooled, name: 'parley limits' })
+  const db = openDatabase(url, { ...limits, connections: CONNECTIONS, isPooled, name: 'parley limits' })
   const stores: Stores = {
-    postgres: { db, breaker: new Breaker(clock, DATABASE_TIMEOUT_MS) },
-    redis: redis && { client: redis, breaker: new Breaker(clock, REDIS_TIMEOUT_MS) },
+    postgres: { db, breaker: new Breaker(clock, timeouts.databaseMs) },
+    redis: redis && { client: redis, breaker: new Breaker(clock, timeouts.redisMs) },
   }
   const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
   const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, openSharedCounts(generalRule, stores))

@@ -10,6 +10,8 @@ import { waitUntil } from '../../support/wait-until.ts'
 type Store = NonNullable<Awaited<ReturnType<typeof openRedisStore>>>
 
 const ADDRESS = '192.0.2.1'
+/** More than Postgres takes on a busy machine. */
+const REDIS_MS = SECOND
 
 async function countAttempts(limits: RateLimits, email: string, times: number): Promise<number> {
   const reservations = await Promise.all(
@@ -33,7 +35,7 @@ describe('rate limits during a Redis outage', () => {
   const clock = new TestClock()
 
   beforeEach(async function open() {
-    const limitStore = await openRedisStore()
+    const limitStore = await openRedisStore({ redisMs: REDIS_MS })
     if (!limitStore) return this.skip()
     store = limitStore
     limits = await store.open(clock)
@@ -76,8 +78,8 @@ describe('rate limits during a Redis outage', () => {
       expect((await limits.charge('hung', ['auth'])).state.remaining).to.equal(9 - call)
       durations.push(performance.now() - started)
     }
-    for (const duration of durations.slice(0, 3)) expect(duration).to.be.within(240, 2000)
-    for (const duration of durations.slice(3)) expect(duration).to.be.below(240)
+    for (const duration of durations.slice(0, 3)) expect(duration).to.be.at.least(REDIS_MS - 10)
+    for (const duration of durations.slice(3)) expect(duration).to.be.below(REDIS_MS)
     expect(await countAllowed(limits, 'hung', 40)).to.equal(5)
     store.redis.resume()
   })
@@ -85,7 +87,7 @@ describe('rate limits during a Redis outage', () => {
 
 describe('the general rate limit during an outage', () => {
   it('admits requests at once while Redis hangs, and continues in Postgres', async function outage() {
-    const store = await openRedisStore()
+    const store = await openRedisStore({ redisMs: REDIS_MS })
     if (!store) return this.skip()
     try {
       const clock = new TestClock()
@@ -93,7 +95,7 @@ describe('the general rate limit during an outage', () => {
       store.redis.pause()
       const started = performance.now()
       expect((await limits.charge(ADDRESS, ['api'])).state.remaining).to.equal(99)
-      expect(performance.now() - started).to.be.below(200)
+      expect(performance.now() - started).to.be.below(REDIS_MS)
       const allowed = await Promise.all(Array.from({ length: 120 }, () => limits.charge(ADDRESS, ['api'])))
       expect(allowed.filter((charge) => charge.allowed)).to.have.length(99)
       store.redis.resume()
@@ -104,6 +106,26 @@ describe('the general rate limit during an outage', () => {
 })
 
 describe('rate limits with an unreachable Redis', () => {
+  it('wait for it for a part of a second by default', async function hangs() {
+    const store = await openRedisStore()
+    if (!store) return this.skip()
+    const redis = await connectRedis(store.redis.url, createLogger('silent'))
+    const limits = await openRateLimits({ url: store.url, redis, clock: new TestClock() })
+    try {
+      await waitUntil(() => redis.isReady)
+      store.redis.pause()
+      const started = performance.now()
+      expect((await limits.charge(ADDRESS, ['auth'])).allowed).to.equal(true)
+      // Three seconds more are for Postgres on a busy machine.
+      expect(performance.now() - started).to.be.within(240, 3250)
+    } finally {
+      store.redis.resume()
+      redis.destroy()
+      await limits.close()
+      await store.close()
+    }
+  })
+
   it('use Postgres from the start', async () => {
     const postgres = await openPostgresStore()
     const redis = await connectRedis('redis://127.0.0.1:1', createLogger('silent'))
