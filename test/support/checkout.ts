@@ -46,6 +46,9 @@ function extractCommit(commit: string, folder: string): void {
   if (archive.status !== 0 || status !== 0) throw new Error(`${archive.stderr.toString()}${stderr.toString()}`)
 }
 
+/** The numbers of the present checkouts. Their paths are used again, as tsx keeps what it compiles by path. */
+const numbers = new Set<number>()
+
 /** A copy of the project in a folder of its own, whose programs run with its own embedded database. */
 export class Checkout {
   readonly path: string
@@ -54,9 +57,15 @@ export class Checkout {
 
   /** Copies the working tree, or the files of a commit. */
   constructor(name = 'parley', { commit }: { commit?: string } = {}) {
-    const folder = createTempDir()
+    let number = 0
+    while (numbers.has(number)) number += 1
+    const folder = createTempDir(`checkout-${number}`)
+    numbers.add(number)
     this.path = join(folder.path, name)
-    this.#remove = () => folder.remove()
+    this.#remove = async () => {
+      await folder.remove()
+      numbers.delete(number)
+    }
     if (commit !== undefined) extractCommit(commit, this.path)
     else for (const entry of COPIED) cpSync(join(ROOT, entry), join(this.path, entry), { recursive: true })
     const lockFile = (path: string) => readFileSync(join(path, 'package-lock.json'), 'utf8')

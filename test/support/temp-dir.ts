@@ -11,9 +11,12 @@ export type TempDir = { path: string; remove(): Promise<void> }
 const PREFIX = 'parley-test-'
 const FREE_BYTES_MIN = 2 ** 30
 
-/** Creates a folder, in memory where there is space. Its mode lets the account traverse it that a root process drops to. */
-export function createTempDir(): TempDir {
-  const folder = path.join(findTempRoot(), `${PREFIX}${processIdentity()}.${randomBytes(4).toString('hex')}`)
+/**
+ * Creates a folder, in memory where there is space. Its mode lets the account traverse it that a root process drops to. A
+ * name is unique among the folders of this process.
+ */
+export function createTempDir(name = randomBytes(4).toString('hex')): TempDir {
+  const folder = path.join(findTempRoot(), `${PREFIX}${processIdentity()}.${name}`)
   fs.mkdirSync(folder)
   fs.chmodSync(folder, 0o711)
   return { path: folder, remove: () => removeFolder(folder) }

@@ -4,13 +4,18 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createFolder } from '../create-folder.ts'
 
+/** The bundles of this process by their sources. They are made once, as the rest of its code is read once. */
+const bundles = new Map<string, Promise<string>>()
+
 /**
  * Writes a worker's TypeScript as one file of JavaScript into a folder; compiled workers are returned as they are. A
  * loader of TypeScript in each thread keeps hundreds of descriptors open when the thread is terminated.
  */
 export async function bundleWorker(source: URL, folder: string): Promise<URL> {
   if (!source.pathname.endsWith('.ts')) return source
-  const contents = await bundle(source)
+  const pending = bundles.get(source.href) ?? bundle(source)
+  bundles.set(source.href, pending)
+  const contents = await pending
   // Processes of the same code share the file, and those of other code in the same folder have their own.
   const hash = createHash('sha256').update(contents).digest('hex')
   const output = join(folder, `compute-worker-${hash.slice(0, 16)}.mjs`)
