@@ -126,7 +126,8 @@ async function closeAfter(delayMs: number, connections: ConnectionDrain, drainMs
 /** The sends in flight are finished, and their results stored. */
 const WORKER_STOP_MAX_MS = SEND_MAX_MS + 3 * SECOND
 const UNREACHABLE_STOP_MAX_MS = SECOND
-const PROBE_MAX_MS = 2 * SECOND
+/** A database that is merely busy answers in this time. */
+const PROBE_MAX_MS = 5 * SECOND
 const TOO_MANY_CONNECTIONS = '53300'
 
 async function startWorker(

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/data-directory.ts'
 import { ROOT } from './documents.ts'
+import { FOR_BUSY_MACHINES } from './parley-process.ts'
 import { createTempDir } from './temp-dir.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -103,7 +104,7 @@ export class Checkout {
   ): RunningProgram {
     const child = spawn(file, args, {
       cwd: this.path,
-      env: { ...process.env, NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'info', ...env },
+      env: { ...process.env, ...FOR_BUSY_MACHINES, NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'info', ...env },
       stdio: [stdin, 'pipe', 'pipe'],
       // A group of its own, so that the programs started by npm are killed with it.
       detached: true,

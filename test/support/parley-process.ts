@@ -9,10 +9,20 @@ export type ParleyProcess = {
   kill(): Promise<void>
 }
 
+/** Settings of a process that refuses no request because the machine is busy. */
+export const FOR_BUSY_MACHINES = { EVENT_LOOP_LAG_MAX_MS: '60000', DB_REQUESTS_ACQUIRE_TIMEOUT_MS: '30000' }
+
 export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
   const child: ChildProcess = fork(new URL('./parley-process-main.ts', import.meta.url), {
     execArgv: ['--import', 'tsx'],
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', SECRET_KEY: 'ab'.repeat(32), ...environment },
+    env: {
+      ...process.env,
+      ...FOR_BUSY_MACHINES,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      SECRET_KEY: 'ab'.repeat(32),
+      ...environment,
+    },
   })
   const [started] = (await once(child, 'message')) as [{ url?: string }]
   return {

@@ -15,7 +15,6 @@ export class ReadinessProxy {
 
   private constructor() {
     this.#server = createServer((incoming, answer) => this.#forward(incoming, answer))
-    void this.#check()
   }
 
   static async start(): Promise<ReadinessProxy> {
@@ -31,6 +30,7 @@ export class ReadinessProxy {
 
   add(url: string): void {
     this.#ready.set(url, false)
+    void this.#check(url)
   }
 
   remove(url: string): void {
@@ -63,17 +63,15 @@ export class ReadinessProxy {
     incoming.pipe(call)
   }
 
-  async #check(): Promise<void> {
+  /** Checks a server until it is removed. */
+  async #check(url: string): Promise<void> {
     while (!this.#isStopping) {
-      await Promise.all(
-        [...this.#ready.keys()].map(async (url) => {
-          const status = await fetch(`${url}/readyz`).then(
-            (response) => response.status,
-            () => 0,
-          )
-          if (this.#ready.has(url)) this.#ready.set(url, status === 200)
-        }),
+      const status = await fetch(`${url}/readyz`).then(
+        (response) => response.status,
+        () => 0,
       )
+      if (!this.#ready.has(url)) return
+      this.#ready.set(url, status === 200)
       await delay(CHECK_EVERY_MS)
     }
   }

@@ -14,3 +14,20 @@ export async function waitUntil(condition: () => boolean | Promise<boolean>, tim
     await delay(5)
   }
 }
+
+const REPETITIONS = 5
+
+/**
+ * Repeats what a busy machine can spoil and never improve, until the result is as it should be, at most five times.
+ * Returns the last result.
+ */
+export async function repeatUntil<Result>(
+  execute: () => Promise<Result>,
+  isFine: (result: Result) => boolean,
+): Promise<Result> {
+  for (let repetition = 1; repetition < REPETITIONS; repetition += 1) {
+    const result = await execute()
+    if (isFine(result)) return result
+  }
+  return execute()
+}

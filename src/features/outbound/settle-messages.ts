@@ -29,8 +29,8 @@ const STOPPED_MS = HOUR
 
 /**
  * Stores the outcomes of a batch of sends in a few statements. A refusal of settings that were replaced meanwhile says
- * nothing about the channel: its messages are sent again with the present ones. Storing the outcomes again changes nothing, so a transaction may be
- * repeated when its commit was not confirmed.
+ * nothing about the channel: its messages are sent again with the present ones. Storing the outcomes again changes
+ * nothing, so a transaction may be repeated when its commit was not confirmed.
  */
 export async function settleMessages(tx: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[]): Promise<void> {
   if (outcomes.length === 0) return

@@ -27,7 +27,7 @@ const FOUR_STEPS = {
 }
 
 describe('workers killed during runs', function () {
-  this.timeout(120_000)
+  this.timeout(300_000)
   let app: TestApp
   let workspace: WorkspaceClient
   let worker: ParleyProcess | undefined

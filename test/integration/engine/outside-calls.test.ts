@@ -395,7 +395,7 @@ describe('external call', () => {
 })
 
 describe('worker killed during an external call', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let app: TestApp
   let server: ScriptedServer
   let worker: ParleyProcess | undefined

@@ -21,7 +21,7 @@ function countSocketsAndTimers(): number {
 }
 
 describe('dropped subscription connections', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
   let app: TestApp
   let users: WorkspaceClient[]
 

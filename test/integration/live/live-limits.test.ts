@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const SUBSCRIPTION = { procedure: 'events.follow', input: { types: ['message.received'] } }
 
 describe('limits of subscriptions', function () {
-  this.timeout(30_000)
+  this.timeout(120_000)
   let app: TestApp
 
   before(async () => {

@@ -12,7 +12,7 @@ const BODIES = ['a', 'b', 'c', 'd']
 const READ = /readEvents|from "messages" where/
 
 describe('concurrent subscriptions to one workspace', function () {
-  this.timeout(30_000)
+  this.timeout(120_000)
   let app: TestApp
   let owner: WorkspaceClient
   let conversationId: string

@@ -7,7 +7,7 @@ import { type EventStream, openEventStream } from '../../support/event-stream.ts
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('resuming a subscription', function () {
-  this.timeout(20_000)
+  this.timeout(120_000)
   let app: TestApp
   let owner: WorkspaceClient
 

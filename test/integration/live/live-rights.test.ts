@@ -10,7 +10,7 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 const PHONE = '+4915112345000'
 
 describe('subscription authorization', function () {
-  this.timeout(20_000)
+  this.timeout(120_000)
   let app: TestApp
   let owner: WorkspaceClient
   let conversationId: string

@@ -12,7 +12,7 @@ const EVENTS = 6000
 const TEXT = 'x'.repeat(4000)
 
 describe('slow subscribers', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
   let app: TestApp
   let owner: WorkspaceClient
 

@@ -23,7 +23,7 @@ describe('DATABASE_URL of PgBouncer in transaction mode, with DATABASE_SESSION_U
       return {
         DATABASE_URL: pgbouncer.through(databaseUrl),
         DATABASE_SESSION_URL: databaseUrl,
-        DB_REQUESTS_STATEMENT_TIMEOUT_MS: '2000',
+        DB_REQUESTS_STATEMENT_TIMEOUT_MS: '8000',
         DB_REQUESTS_ACQUIRE_TIMEOUT_MS: '30000',
       }
     }, systemClock)

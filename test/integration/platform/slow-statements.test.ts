@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { buildContact, buildWorkspace } from '../../factories.ts'
+import { buildContact } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { BlockedReads } from '../../support/blocked-reads.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { WebhookCaller } from '../../support/webhook-caller.ts'
-import type { WorkspaceClient } from '../../support/workspace-client.ts'
+import { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const READS = 14
 /** Half of the connections for requests. */
@@ -13,6 +13,7 @@ const SHARE = 4
 describe('slow statements of one workspace', function () {
   this.timeout(120_000)
   let app: TestApp
+  let writer: TestApp
   let slow: WorkspaceClient
   let other: WorkspaceClient
   let reads: BlockedReads
@@ -24,16 +25,27 @@ describe('slow statements of one workspace', function () {
   const trpc = (contactId: string) =>
     `/api/trpc/contacts.get?input=${encodeURIComponent(JSON.stringify({ json: { contactId } }))}`
 
+  /** Starts an app with the settings, and another one, which writes what the tests read however long it takes. */
   async function start(environment: Record<string, string>): Promise<void> {
-    app = await startTestApp(environment)
-    slow = await buildWorkspace(app)
-    other = await buildWorkspace(app)
-    slowContact = (await buildContact(slow)).id
-    otherContact = (await buildContact(other)).id
+    writer = await startTestApp({ ROLES: 'http' })
+    app = await startTestApp({ ...environment, DATABASE_URL: writer.databaseUrl })
+    ;({ workspace: slow, contactId: slowContact } = await createWorkspace())
+    ;({ workspace: other, contactId: otherContact } = await createWorkspace())
+  }
+
+  async function createWorkspace(): Promise<{ workspace: WorkspaceClient; contactId: string }> {
+    const session = await writer.signUp()
+    const { id: contactId } = await buildContact(new WorkspaceClient(writer, session))
+    return { workspace: new WorkspaceClient(app, session), contactId }
+  }
+
+  async function stop(): Promise<void> {
+    await app.stop()
+    await writer.stop()
   }
 
   beforeEach(async () => {
-    reads = await BlockedReads.start(app.databaseUrl, slow.tenantId)
+    reads = await BlockedReads.start(writer.databaseUrl, slow.tenantId)
   })
 
   afterEach(() => reads.release())
@@ -61,7 +73,7 @@ describe('slow statements of one workspace', function () {
 
   describe('with time to run', () => {
     before(() => start({ DB_REQUESTS_STATEMENT_TIMEOUT_MS: '60000', DB_REQUESTS_ACQUIRE_TIMEOUT_MS: '60000' }))
-    after(() => app.stop())
+    after(stop)
 
     it('leave other workspaces, sign-ups, readiness and webhooks unaffected', async () => {
       const caller = new WebhookCaller(app, other)
@@ -119,7 +131,7 @@ describe('slow statements of one workspace', function () {
 
   describe('that exceed their timeouts', () => {
     before(() => start({ DB_REQUESTS_STATEMENT_TIMEOUT_MS: '1000', DB_REQUESTS_ACQUIRE_TIMEOUT_MS: '500' }))
-    after(() => app.stop())
+    after(stop)
 
     it('return 503 with Retry-After over REST, also where no connection was free', async () => {
       const answers: ApiResponse[] = await Promise.all(

@@ -12,7 +12,7 @@ import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** A response that arrives within the time limit of a send, and later than most. */
-const SLOW_MS = 10 * SECOND
+const SLOW_MS = 5 * SECOND
 
 describe('a process that stops during a send', function () {
   this.timeout(60_000)

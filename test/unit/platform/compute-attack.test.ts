@@ -85,7 +85,7 @@ describe('ComputePool under attack', () => {
   })
 
   it('repeats a task that was ended so that a short one could start', async () => {
-    const long = ['a', 'b'].map((name) => burn(900, requestOf(name)))
+    const long = ['a', 'b'].map((name) => burn(1500, requestOf(name)))
     await waitUntil(() => long.every(({ progress }) => Atomics.load(progress, 1) > 200))
     const order: string[] = []
     const finishing = long.map(({ result }) => result.then(() => order.push('long')))
