@@ -4,7 +4,7 @@ import { withClient } from '../src/platform/embedded-postgres/connection.ts'
 import type { AppProcess } from './app-process.ts'
 import type { HangingChannels } from './hanging-channels.ts'
 import type { LoadGenerator } from './load-generator.ts'
-import { SEND_PLACES } from './transpile-with-settings.ts'
+import { SEND_PLACES } from './compile-with-settings.ts'
 import { listUnattachedStatuses } from './unattached-statuses.ts'
 import type { Workspace } from './workspace.ts'
 

@@ -8,6 +8,7 @@ import {
   isBroadcasting,
   startBroadcast,
 } from './broadcast.ts'
+import { compileWithSettings } from './compile-with-settings.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { type ChaosDatabase, createDatabase } from './database.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
@@ -22,7 +23,6 @@ import { Random } from './random.ts'
 import type { ChaosReport } from './report.ts'
 import { StandbyProcesses } from './standby-processes.ts'
 import { startStatusSender, type StatusSender } from './status-sender.ts'
-import { transpileWithSettings } from './transpile-with-settings.ts'
 import { verify } from './verify.ts'
 import { waitUntilIdle } from './wait-until-idle.ts'
 import { WebhookSender } from './webhook-sender.ts'
@@ -40,13 +40,12 @@ export type ChaosOptions = ChaosReport['options'] & {
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startMs = performance.now()
   const database = await createDatabase(options.citusUrl)
-  const script = transpileWithSettings(
+  const script = await compileWithSettings(
     path.join(database.dataDir, 'code'),
     'chaos/app-process-main.ts',
     options.leaseMs,
   )
   const standby = new StandbyProcesses(script, options.workers)
-  // Transpiling blocks the event loop for seconds, so the database is connected to afterwards.
   await database.start().catch(async (error: unknown) => {
     await standby.close()
     throw error

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { compiledProgram } from './compiled-programs.ts'
 
 /** A separate process of the application, which a test may kill. */
 export type ParleyProcess = {
@@ -13,8 +14,8 @@ export type ParleyProcess = {
 export const FOR_BUSY_MACHINES = { EVENT_LOOP_LAG_MAX_MS: '60000', DB_REQUESTS_ACQUIRE_TIMEOUT_MS: '30000' }
 
 export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
-  const child: ChildProcess = fork(new URL('./parley-process-main.ts', import.meta.url), {
-    execArgv: ['--import', 'tsx'],
+  const child: ChildProcess = fork(await compiledProgram('test/support/parley-process-main.ts'), {
+    execArgv: [],
     env: {
       ...process.env,
       ...FOR_BUSY_MACHINES,

@@ -6,6 +6,7 @@ import type { Failpoint } from '../../../chaos/failpoints.ts'
 import { systemClock } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { compiledProgram } from '../../support/compiled-programs.ts'
 import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -14,10 +15,8 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 const FOUND_WITHIN_MS = 9_000
 
 /** Forks a process, by default with both roles, that the test can kill at a failpoint. */
-function forkProcess({ databaseUrl, dataDir }: TestApp, { roles = 'http,worker', failpoint }: ForkOptions = {}) {
-  const child = fork(new URL('../../../chaos/app-process-main.ts', import.meta.url), {
-    execArgv: ['--import', 'tsx', '--import', new URL('../../../chaos/failpoints.ts', import.meta.url).href],
-  })
+async function forkProcess({ databaseUrl, dataDir }: TestApp, { roles = 'http,worker', failpoint }: ForkOptions = {}) {
+  const child = fork(await compiledProgram('chaos/app-process-main.ts'), { execArgv: [] })
   const send = (command: ProcessCommand) => void child.send(command)
   const arm = (point: Failpoint) => send({ kind: 'arm', failpoint: { failpoint: point, skip: 0, action: 'exit' } })
   const environment = {
@@ -47,7 +46,7 @@ function forkProcess({ databaseUrl, dataDir }: TestApp, { roles = 'http,worker',
 type ForkOptions = { roles?: string; failpoint?: Failpoint }
 
 async function startProcess(app: TestApp, options?: ForkOptions) {
-  const forked = forkProcess(app, options)
+  const forked = await forkProcess(app, options)
   const [event]: ProcessEvent[] = await once(forked.child, 'message')
   if (event?.kind !== 'ready') throw new Error('the process did not start')
   return { ...forked, url: event.url }
@@ -122,7 +121,8 @@ describe('process that executes the jobs that it enqueues', function () {
     const before = await countAnswers()
     expect(await send(app.url)).to.equal(201)
     expect(await app.listWaitingJobs()).to.deep.equal([`advance:${workspace.tenantId}`])
-    await forkProcess(app, { roles: 'worker', failpoint: 'after claim jobs' }).exited
+    const claiming = await forkProcess(app, { roles: 'worker', failpoint: 'after claim jobs' })
+    await claiming.exited
     expect(await app.listWaitingJobs()).to.deep.equal([])
     process = await startProcess(app, { roles: 'worker' })
     await waitUntil(async () => (await countAnswers()) > before, FOUND_WITHIN_MS)

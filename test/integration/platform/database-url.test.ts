@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { transpileSources } from '../../../chaos/transpile-sources.ts'
+import { compiledProgram } from '../../support/compiled-programs.ts'
 import { testCluster } from '../../support/postgres.ts'
 import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
 
@@ -27,7 +26,7 @@ describe('a start with a mistake in DATABASE_URL', function () {
 
   before(async () => {
     folder = createTempDir()
-    main = transpileSources(join(folder.path, 'parley'), 'src/main.ts')
+    main = await compiledProgram('src/main.ts')
     server = new URL((await testCluster()).appUrl)
     fake = createServer((socket) => {
       socket.on('error', () => undefined)

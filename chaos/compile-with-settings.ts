@@ -1,5 +1,5 @@
 import { SECOND } from '../src/platform/time.ts'
-import { transpileSources } from './transpile-sources.ts'
+import { compile } from './compile.ts'
 
 /**
  * Environment variable with the places for sends of a process, which may change while it runs. If it is empty, they are as
@@ -35,12 +35,12 @@ const SETTINGS: Setting[] = [
 ]
 
 /**
- * Transpiles the sources with leases of another length, so that the work of killed processes is repeated sooner, and with
+ * Compiles a program with leases of another length, so that the work of killed processes is repeated sooner, and with
  * places for sends that may change.
  */
-export function transpileWithSettings(folder: string, entry: string, leaseMs: number): string {
+export async function compileWithSettings(folder: string, entry: string, leaseMs: number): Promise<string> {
   const missing = new Set(SETTINGS)
-  const script = transpileSources(folder, entry, (source) => {
+  const script = await compile(folder, entry, (source) => {
     const found = SETTINGS.filter(({ pattern }) => pattern.test(source))
     for (const setting of found) missing.delete(setting)
     return found.reduce((text, { pattern, toText }) => text.replace(pattern, toText(leaseMs)), source)
