@@ -2,11 +2,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { BUNDLE_OPTIONS } from '../src/platform/compute/bundle-worker.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 
 /** Modules that the code finds by their files: each keeps its place. */
-const FOUND_BY_FILE = ['src/compute-worker.ts', ...listMigrations()]
+const FOUND_BY_FILE = ['src/compute-worker.ts', 'migrations/*.ts']
 
 /** Stands for `import.meta.url`: a module that is compiled into the file of another one has the URL of its own place. */
 const MODULE_URL = 'ownModuleUrl'
@@ -25,15 +26,10 @@ export async function compile(folder: string, entry: string, change = (source: s
     entryPoints: [entry, ...FOUND_BY_FILE],
     outbase: ROOT,
     outdir: folder,
-    bundle: true,
+    ...BUNDLE_OPTIONS,
     splitting: true,
     packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
     keepNames: true,
-    // Imports for their effects are part of the program, whatever package.json says to the bundlers of its users.
-    ignoreAnnotations: true,
     logLevel: 'error',
     define: { 'import.meta.url': MODULE_URL },
     plugins: [
@@ -50,11 +46,4 @@ export async function compile(folder: string, entry: string, change = (source: s
     ],
   })
   return toOutput(path.join(ROOT, entry))
-}
-
-function listMigrations(): string[] {
-  return fs
-    .readdirSync(path.join(ROOT, 'migrations'))
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => path.join('migrations', name))
 }

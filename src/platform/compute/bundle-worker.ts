@@ -4,8 +4,15 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createFolder } from '../create-folder.ts'
 
-/** The bundles of this process by their sources. They are made once, as the rest of its code is read once. */
-const bundles = new Map<string, Promise<string>>()
+/** Options of esbuild for our own programs. */
+export const BUNDLE_OPTIONS = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  // Imports for their effects are part of the program, whatever package.json says to the bundlers of its users.
+  ignoreAnnotations: true,
+} as const
 
 /**
  * Writes a worker's TypeScript as one file of JavaScript into a folder; compiled workers are returned as they are. A
@@ -13,9 +20,7 @@ const bundles = new Map<string, Promise<string>>()
  */
 export async function bundleWorker(source: URL, folder: string): Promise<URL> {
   if (!source.pathname.endsWith('.ts')) return source
-  const pending = bundles.get(source.href) ?? bundle(source)
-  bundles.set(source.href, pending)
-  const contents = await pending
+  const contents = await bundle(source)
   // Processes of the same code share the file, and those of other code in the same folder have their own.
   const hash = createHash('sha256').update(contents).digest('hex')
   const output = join(folder, `compute-worker-${hash.slice(0, 16)}.mjs`)
@@ -32,12 +37,7 @@ export async function bundle(source: URL): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(source)],
     write: false,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    // Imports for their effects are part of the program, whatever package.json says to the bundlers of its users.
-    ignoreAnnotations: true,
+    ...BUNDLE_OPTIONS,
     logLevel: 'silent',
     // Packages in the format of CommonJS require modules of Node.js.
     banner: { js: "import { createRequire as bundled } from 'node:module'; const require = bundled(import.meta.url);" },
