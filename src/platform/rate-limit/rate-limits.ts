@@ -63,9 +63,14 @@ export async function openRateLimits(options: {
   timeouts?: StoreTimeouts
 }): Promise<RateLimits> {
   const { url, isPooled = false, redis, clock, webhookBytes = Infinity, timeouts = TIMEOUTS } = options
-  const limits = { statementTimeoutMs: timeouts.databaseMs, acquireTimeoutMs: timeouts.databaseMs }
   // A separate pool, so that a flood of requests cannot take the connections of admitted ones.
-  const db = openDatabase(url, { ...limits, connections: CONNECTIONS, isPooled, name: 'parley limits' })
+  const db = openDatabase(url, {
+    connections: CONNECTIONS,
+    statementTimeoutMs: timeouts.databaseMs,
+    acquireTimeoutMs: timeouts.databaseMs,
+    isPooled,
+    name: 'parley limits',
+  })
   const stores: Stores = {
     postgres: { db, breaker: new Breaker(clock, timeouts.databaseMs) },
     redis: redis && { client: redis, breaker: new Breaker(clock, timeouts.redisMs) },
