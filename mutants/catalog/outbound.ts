@@ -89,7 +89,7 @@ export const OUTBOUND: Area = {
     {
       name: 'statuses that arrived before the response are not applied',
       file: 'src/features/outbound/deliver-messages.ts',
-      original: 'await attachEarlyStatuses(scope, channel.id, providerMessageIds)',
+      original: 'if (found?.hasEarly) await attachEarlyStatuses(scope, channelId, providerMessageIds)',
       mutated: '',
     },
     {

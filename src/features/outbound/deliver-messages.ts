@@ -72,7 +72,8 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
       },
       { size: CLAIM_SIZE },
     )
-    return mayHaveMore(scope, claimed)
+    if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
+    return lookForMore(scope, channel.id, { claimed, providerMessageIds: [] })
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const { claimed } = await commitClaim(
@@ -91,32 +92,52 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
 
 /** Sends claimed messages and settles them. Returns true if more messages may be due. */
 export async function deliverClaimed(scope: Scope, channel: LoadedChannel, delivery: Delivery): Promise<boolean> {
-  const outcomes = await sendAndSettle(scope, channel, delivery)
+  const { outcomes, hasMore } = await sendAndSettle(scope, channel, delivery)
   // A paused channel is enqueued again when its messages are due.
   const isPaused = outcomes.some(
     ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
-  return !isPaused && mayHaveMore(scope, delivery.claimed)
+  return !isPaused && (delivery.claimed.length === CLAIM_MAX || hasMore)
 }
 
 /**
- * Returns true if the batch was full, or its conversations have further messages: nobody could claim those while the ones
- * before them were being sent.
+ * Looks, after the commit, for further messages of the conversations, which nobody could claim while the ones before them
+ * were being sent, and applies the statuses that arrived before the provider IDs of their messages. A failure leaves the
+ * statuses to a periodic task, as outcomes that exist only in this process may wait to be stored.
  */
-async function mayHaveMore(scope: Scope, claimed: ClaimedMessage[]): Promise<boolean> {
-  if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
+async function lookForMore(
+  scope: Scope,
+  channelId: string,
+  { claimed, providerMessageIds }: { claimed: ClaimedMessage[]; providerMessageIds: string[] },
+): Promise<boolean> {
   const conversationIds = claimed.map(({ conversationId }) => conversationId)
-  const [row] = await scope.sql<{ hasMore: boolean }>('hasMoreToSend')`
-    select exists (select from outbox o where o.tenant_id = ${scope.tenantId} and o.conversation_id = any(${conversationIds})) as has_more`
-  return row?.hasMore ?? true
+  try {
+    const [found] = await scope.sql<{ hasMore: boolean; hasEarly: boolean }>('lookForMore')`
+      select
+        exists (select from outbox o
+          where o.tenant_id = ${scope.tenantId} and o.conversation_id = any(${conversationIds})) as has_more,
+        exists (select from message_statuses s
+          where s.tenant_id = ${scope.tenantId} and s.channel_id = ${channelId}
+            and s.provider_message_id = any(${providerMessageIds}) and s.message_id is null) as has_early`
+    if (found?.hasEarly) await attachEarlyStatuses(scope, channelId, providerMessageIds)
+    return found?.hasMore ?? true
+  } catch (error) {
+    scope.log.warn({ err: error, channelId }, 'what follows the sends of a batch could not be looked up')
+    return true
+  }
 }
 
 /**
- * Stores the outcomes, then applies the statuses that arrived before them. They exist only in this process, so while the
- * database cannot be reached, or a lock is not available, they are kept until the claim expires. A repetition after a commit
- * that was not confirmed changes nothing. If the database refuses one of them, only the delivery of its message is unknown.
+ * Stores the outcomes and returns the provider IDs among them. They exist only in this process, so while the database
+ * cannot be reached, or a lock is not available, they are kept until the claim expires. A repetition after a commit that
+ * was not confirmed changes nothing. If the database refuses one of them, only the delivery of its message is unknown.
  */
-async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOutcome[], until: Date): Promise<void> {
+async function settle(
+  scope: Scope,
+  channel: LoadedChannel,
+  outcomes: DeliveryOutcome[],
+  until: Date,
+): Promise<string[]> {
   const refused = new Set<DeliveryOutcome>()
   let rest = outcomes
   const settleRest = async () => {
@@ -141,32 +162,34 @@ async function settle(scope: Scope, channel: LoadedChannel, outcomes: DeliveryOu
     delayMs: SECOND / 4,
     delayMaxMs: 5 * SECOND,
   })
-  const providerMessageIds = outcomes.flatMap((outcome) =>
+  return outcomes.flatMap((outcome) =>
     outcome.result.kind === 'accepted' && !refused.has(outcome) ? [outcome.result.providerMessageId] : [],
   )
-  await attachEarlyStatuses(scope, channel.id, providerMessageIds)
 }
 
 /**
  * Sends messages and settles them in groups, as a slow response must not delay the outcomes of the others, which exist
- * only in this process.
+ * only in this process. `hasMore` is true if their conversations may have further messages.
  */
 async function sendAndSettle(
   scope: Scope,
   channel: LoadedChannel,
   { claimed, claimedUntil, signal }: Delivery,
-): Promise<DeliveryOutcome[]> {
+): Promise<{ outcomes: DeliveryOutcome[]; hasMore: boolean }> {
   const outcomes: DeliveryOutcome[] = []
   const uploads = new FileUploads(scope, channel, { claimedUntil, signal })
   const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
   const allSent = Promise.all(sends)
+  let hasMore = true
   for (let settled = 0; settled < claimed.length;) {
     await Promise.race([allSent, delay(SETTLE_EVERY_MS, undefined, { ref: false })])
     const group = outcomes.slice(settled)
-    if (group.length > 0) await settle(scope, channel, group, claimedUntil)
+    if (group.length === 0) continue
+    const providerMessageIds = await settle(scope, channel, group, claimedUntil)
+    hasMore = await lookForMore(scope, channel.id, { claimed, providerMessageIds })
     settled += group.length
   }
-  return outcomes
+  return { outcomes, hasMore }
 }
 
 type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
