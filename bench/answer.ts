@@ -1,76 +1,211 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'
-import { hasPendingWork, toEnvironment, withTempDatabase } from './database.ts'
+import { type BenchDatabase, hasPendingWork, toEnvironment, withTempDatabase } from './database.ts'
 import { FakeProvider } from './fake-provider.ts'
 import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { FOUR_STEP_WORKFLOW } from './four-step-workflow.ts'
 import { BenchClient } from './http-client.ts'
 import { runConcurrently } from './run-concurrently.ts'
-import { startServer } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { ServerStatistics } from './server-statistics.ts'
 import { formatSpread } from './stats.ts'
-import { WhatsAppNumber } from './whatsapp-number.ts'
+import { buildWebhook, WhatsAppNumber } from './whatsapp-number.ts'
 import { toPhone } from './workspaces.ts'
 
 const CONCURRENCY = 100
 /** Contacts of each number. */
 const CONTACTS = 300
+/** Messages of which each is sent when the one before is answered. */
+const ALONE = 200
+/** Time in which what follows an answer ends. */
+const SETTLE_MS = 20
+const IDLE_MS = 4000
+
+const STORED = 'Parley: stored only'
+const ANSWERED = 'Parley: stored and answered in four steps'
+const SEVEN_ROWS = 'baseline: seven rows in one transaction'
+const SAME_ROWS = 'baseline: the rows of an answer, and the provider'
 
 type Size = { workspaces: number; messages: number; rounds: number }
 type Answerer = { client: BenchClient; number: WhatsAppNumber; workflowId: string }
+type Send = (workspace: number, phone: string, body: string) => Promise<void>
+type Variant = { name: string; pid: number; send: Send; isAnswered: boolean; costs: CpuCost[]; alone: CpuCost[] }
 
 /**
  * Measures messages that one process answers end to end, from the webhook to the provider, compared with storing the same
- * messages only.
+ * messages only, and with two servers that do nothing but store an answer; then messages of which each is sent alone.
  */
-export async function benchAnswer(options: Partial<Size> = {}): Promise<string[]> {
+export function benchAnswer(options: Partial<Size> = {}): Promise<string[]> {
   const size = { workspaces: 20, messages: 2000, rounds: 5, ...options }
-  const { workspaces, messages, rounds } = size
   const initialLoad = formatLoadAverage()
-  return withTempDatabase(async (benchDatabase) => {
-    const { adminUrl, postmasterPid, url } = benchDatabase
-    const provider = new FakeProvider()
-    const baseUrl = await provider.start()
-    const environment = { ...toEnvironment(benchDatabase), ALLOW_LOOPBACK_CHANNELS: 'true' }
-    const parley = await startServer('./parley-server.ts', environment)
-    const answerers: Answerer[] = []
-    for (let index = 0; index < workspaces; index += 1) answerers.push(await createAnswerer(parley.url, index, baseUrl))
-    const database = new pg.Client({ connectionString: url })
-    await database.connect()
-    database.on('error', () => undefined)
-    const statistics = new ServerStatistics(adminUrl, messages)
-    const runRound = () =>
-      measureCpuCost({ pids: [parley.pid], postmasterPid, count: messages }, async () => {
-        await sendWebhooks(answerers, messages)
-        while (await hasPendingWork(database)) await delay(5)
-      })
-    await runRound()
-    const storeCosts: CpuCost[] = []
-    const answerCosts: CpuCost[] = []
-    provider.answers.length = 0
-    for (let round = 0; round < rounds; round += 1) {
-      storeCosts.push(await runRound())
-      for (const { client, workflowId } of answerers) await client.post(`/api/workflows/${workflowId}/publish`, {})
-      answerCosts.push(await statistics.measure(runRound))
-      for (const { client, workflowId } of answerers) await client.post(`/api/workflows/${workflowId}/unpublish`, {})
+  return withTempDatabase(async (database) => {
+    const bench = await AnswerBench.start(database, size)
+    try {
+      for (let round = 0; round < size.rounds; round += 1) await bench.runRound(round)
+      for (let round = 0; round < size.rounds; round += 1) await bench.runAlone(round)
+      return [...bench.report(), `${initialLoad} before, ${formatLoadAverage()} after`]
+    } finally {
+      await bench.stop()
     }
-    const answers = provider.answers.length
-    await database.end()
-    await parley.stop()
-    provider.stop()
-    const ratios = answerCosts.map((cost, round) => totalCpu(storeCosts[round] as CpuCost) / totalCpu(cost))
+  })
+}
+
+class AnswerBench {
+  readonly #size: Size
+  readonly #postmasterPid: number
+  readonly #connection: pg.Client
+  readonly #statistics: ServerStatistics
+  readonly #provider = new FakeProvider()
+  readonly #servers: ServerProcess[] = []
+  readonly #answerers: Answerer[] = []
+  readonly #variants: Variant[] = []
+  /** Answers of Parley in the recorded rounds. */
+  #answers = 0
+
+  private constructor({ adminUrl, postmasterPid, url }: BenchDatabase, size: Size) {
+    this.#size = size
+    this.#postmasterPid = postmasterPid
+    this.#connection = new pg.Client({ connectionString: url })
+    this.#connection.on('error', () => undefined)
+    this.#statistics = new ServerStatistics(adminUrl, size.messages)
+  }
+
+  static async start(database: BenchDatabase, size: Size): Promise<AnswerBench> {
+    const bench = new AnswerBench(database, size)
+    await bench.#connection.connect()
+    const providerUrl = await bench.#provider.start()
+    const environment = { ...toEnvironment(database), ALLOW_LOOPBACK_CHANNELS: 'true', PROVIDER_URL: providerUrl }
+    const parley = await startServer('./parley-server.ts', environment)
+    bench.#servers.push(parley)
+    for (let index = 0; index < size.workspaces; index += 1)
+      bench.#answerers.push(await createAnswerer(parley.url, index, providerUrl))
+    const send: Send = async (workspace, phone, body) => bench.#answerers[workspace]?.number.sendWebhook(phone, body)
+    const add = (name: string, pid: number, send: Send, isAnswered = false) =>
+      bench.#variants.push({ name, pid, send, isAnswered, costs: [], alone: [] })
+    add(STORED, parley.pid, send)
+    add(ANSWERED, parley.pid, send, true)
+    // The rows of the baseline are those of an answer, so it starts after the first ones.
+    for (const variant of bench.#variants) await bench.#measure(variant)
+    const baseline = await startServer('./baseline-answer.ts', environment)
+    bench.#servers.push(baseline)
+    const client = new BenchClient(baseline.url, CONCURRENCY)
+    const sendTo =
+      (path: string): Send =>
+      (_, phone, body) =>
+        client.postText(path, buildWebhook('1', phone, body), {})
+    add(SEVEN_ROWS, baseline.pid, sendTo('/seven'))
+    add(SAME_ROWS, baseline.pid, sendTo('/rows'))
+    for (const variant of bench.#variants.slice(2)) await bench.#measure(variant)
+    return bench
+  }
+
+  /** Measures every variant, in rotating order. */
+  async runRound(round: number): Promise<void> {
+    for (const variant of rotate(this.#variants, round)) {
+      const measure = () => this.#measure(variant)
+      variant.costs.push(await (variant.isAnswered ? this.#statistics.measure(measure) : measure()))
+      if (variant.isAnswered) this.#answers += this.#provider.answers.length
+    }
+  }
+
+  /** Measures messages one after the other, without what the processes and the database do when nothing arrives. */
+  async runAlone(round: number): Promise<void> {
+    const variants = this.#variants.filter(({ name }) => name !== STORED)
+    for (const variant of rotate(variants, round)) {
+      const idle = await this.#measureCpu(variant, IDLE_MS, () => delay(IDLE_MS))
+      const busy = await this.#withWorkflows(variant, () =>
+        this.#measureCpu(variant, ALONE, () => this.#sendAlone(variant)),
+      )
+      const idleMs = 1000 / busy.perSecond
+      variant.alone.push({
+        perSecond: busy.perSecond,
+        nodeUs: busy.nodeUs - idle.nodeUs * idleMs,
+        databaseUs: busy.databaseUs - idle.databaseUs * idleMs,
+      })
+    }
+  }
+
+  report(): string[] {
+    const { workspaces, messages, rounds } = this.#size
+    const find = (name: string) => this.#variants.find((variant) => variant.name === name) as Variant
+    const answered = find(ANSWERED)
+    const compare = (name: string, toCosts: (variant: Variant) => CpuCost[]) => {
+      const costs = toCosts(find(name))
+      return formatSpread(toCosts(answered).map((cost, round) => totalCpu(cost) / totalCpu(costs[round] as CpuCost)))
+    }
+    const atLoad = ({ costs }: Variant) => costs
+    const alone = (variant: Variant) => variant.alone
     return [
-      `Webhooks of ${workspaces} numbers, concurrency ${CONCURRENCY}, ${rounds} interleaved rounds of ${messages}; median (range); ${answers} answers at the provider for ${rounds * messages} messages`,
+      `Webhooks of ${workspaces} numbers, concurrency ${CONCURRENCY}, ${rounds} interleaved rounds of ${messages}; median (range); ${this.#answers} answers at the provider for ${rounds * messages} messages`,
       ...formatTable([
         ['variant', ...COST_COLUMNS],
-        formatCostRow('stored only', storeCosts),
-        formatCostRow('stored and answered in four steps', answerCosts),
+        ...this.#variants.map(({ name, costs }) => formatCostRow(name, costs)),
       ]),
-      `stored only ÷ answered, total CPU: ${formatSpread(ratios)}`,
-      statistics.describe(),
-      `${initialLoad} before, ${formatLoadAverage()} after`,
+      `answered, total CPU: ${compare(STORED, atLoad)} times stored only, ${compare(SEVEN_ROWS, atLoad)} times seven rows, ${compare(SAME_ROWS, atLoad)} times the same rows`,
+      this.#statistics.describe(),
+      `${ALONE} messages per round, each alone:`,
+      ...formatTable([
+        ['variant', ...COST_COLUMNS],
+        ...this.#variants.flatMap((variant) =>
+          variant.alone.length > 0 ? [formatCostRow(variant.name, variant.alone)] : [],
+        ),
+      ]),
+      `answered alone, total CPU: ${compare(SEVEN_ROWS, alone)} times seven rows, ${compare(SAME_ROWS, alone)} times the same rows`,
     ]
-  })
+  }
+
+  async stop(): Promise<void> {
+    await this.#connection.end()
+    for (const server of this.#servers) await server.stop()
+    this.#provider.stop()
+  }
+
+  #measure(variant: Variant): Promise<CpuCost> {
+    const { messages } = this.#size
+    this.#provider.answers.length = 0
+    return this.#withWorkflows(variant, () =>
+      this.#measureCpu(variant, messages, async () => {
+        await runConcurrently(messages, CONCURRENCY, (index) => this.#send(variant, index))
+        while (variant.name === SAME_ROWS && this.#provider.answers.length < messages) await delay(5)
+        while (await hasPendingWork(this.#connection)) await delay(5)
+      }),
+    )
+  }
+
+  #measureCpu({ pid }: Variant, count: number, work: () => Promise<void>): Promise<CpuCost> {
+    return measureCpuCost({ pids: [pid], postmasterPid: this.#postmasterPid, count }, work)
+  }
+
+  #send({ send }: Variant, index: number): Promise<void> {
+    const { workspaces } = this.#size
+    const workspace = index % workspaces
+    return send(workspace, toPhone(workspace, Math.floor(index / workspaces) % CONTACTS), `hi ${index}`)
+  }
+
+  async #sendAlone(variant: Variant): Promise<void> {
+    for (let index = 0; index < ALONE; index += 1) {
+      this.#provider.answers.length = 0
+      await this.#send(variant, index)
+      while (variant.name !== SEVEN_ROWS && this.#provider.answers.length === 0) await delay(5)
+      await delay(SETTLE_MS)
+    }
+  }
+
+  /** Executes work while the workflows that answer are published. */
+  async #withWorkflows<T>({ isAnswered }: Variant, work: () => Promise<T>): Promise<T> {
+    if (!isAnswered) return work()
+    for (const { client, workflowId } of this.#answerers) await client.post(`/api/workflows/${workflowId}/publish`, {})
+    const result = await work()
+    for (const { client, workflowId } of this.#answerers)
+      await client.post(`/api/workflows/${workflowId}/unpublish`, {})
+    return result
+  }
+}
+
+function rotate<T>(list: T[], count: number): T[] {
+  const offset = count % list.length
+  return [...list.slice(offset), ...list.slice(0, offset)]
 }
 
 async function createAnswerer(url: string, index: number, baseUrl: string): Promise<Answerer> {
@@ -78,67 +213,4 @@ async function createAnswerer(url: string, index: number, baseUrl: string): Prom
   await client.signUp()
   const { id } = await client.post<{ id: string }>('/api/workflows', { name: 'Four', definition: FOUR_STEP_WORKFLOW })
   return { client, workflowId: id, number: await WhatsAppNumber.connect(client, index, baseUrl) }
-}
-
-async function sendWebhooks(answerers: Answerer[], messages: number): Promise<void> {
-  await runConcurrently(messages, CONCURRENCY, async (index) => {
-    const workspace = index % answerers.length
-    const contact = Math.floor(index / answerers.length) % CONTACTS
-    await answerers[workspace]?.number.sendWebhook(toPhone(workspace, contact), `hi ${index}`)
-  })
-}
-
-type Counters = { transactions: number; syncs: number; walBytes: number }
-
-/** Transactions, flushes and bytes of the write-ahead log per message, by the statistics of the server. */
-class ServerStatistics {
-  readonly #url: string
-  readonly #messages: number
-  readonly #rounds: Counters[] = []
-
-  constructor(adminUrl: string, messages: number) {
-    this.#url = adminUrl
-    this.#messages = messages
-  }
-
-  async measure<T>(work: () => Promise<T>): Promise<T> {
-    const before = await this.#read()
-    const result = await work()
-    const after = await this.#read()
-    const difference = (name: keyof Counters) => (after[name] - before[name]) / this.#messages
-    this.#rounds.push({
-      transactions: difference('transactions'),
-      syncs: difference('syncs'),
-      walBytes: difference('walBytes'),
-    })
-    return result
-  }
-
-  describe(): string {
-    const format = (name: keyof Counters, digits: number) =>
-      formatSpread(
-        this.#rounds.map((round) => round[name]),
-        digits,
-      )
-    return `per answer: ${format('transactions', 2)} transactions, ${format('syncs', 2)} flushes of the log, ${format('walBytes', 0)} bytes of log`
-  }
-
-  async #read(): Promise<Counters> {
-    // Backends report their statistics at most once a second.
-    await delay(1500)
-    const client = new pg.Client({ connectionString: this.#url })
-    await client.connect()
-    const { rows } = await client.query<Record<keyof Counters, string>>(
-      `select (select sum(xact_commit) from pg_stat_database) as transactions,
-         (select sum(fsyncs) from pg_stat_io where object = 'wal') as syncs,
-         (select wal_bytes from pg_stat_wal) as "walBytes"`,
-    )
-    await client.end()
-    const [row] = rows
-    return {
-      transactions: Number(row?.transactions),
-      syncs: Number(row?.syncs),
-      walBytes: Number(row?.walBytes),
-    }
-  }
 }

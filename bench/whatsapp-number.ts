@@ -31,24 +31,29 @@ export class WhatsAppNumber {
 
   /** Sends the webhook of an inbound message; resolves when it is acknowledged. */
   async sendWebhook(phone: string, body: string): Promise<void> {
-    const message = {
-      from: phone.slice(1),
-      id: `wamid.${randomUUID()}`,
-      timestamp: String(Math.floor(Date.now() / 1000)),
-      type: 'text',
-      text: { body },
-    }
-    const value = {
-      messaging_product: 'whatsapp',
-      metadata: { display_phone_number: '1', phone_number_id: this.#phoneNumberId },
-      contacts: [{ profile: { name: 'Bench' }, wa_id: phone.slice(1) }],
-      messages: [message],
-    }
-    const text = JSON.stringify({
-      object: 'whatsapp_business_account',
-      entry: [{ id: '1', changes: [{ field: 'messages', value }] }],
-    })
+    const text = buildWebhook(this.#phoneNumberId, phone, body)
     const signature = createHmac('sha256', APP_SECRET).update(text).digest('hex')
     await this.#client.postText(this.#webhookPath, text, { 'x-hub-signature-256': `sha256=${signature}` })
   }
+}
+
+/** Builds the body of the webhook of an inbound message. */
+export function buildWebhook(phoneNumberId: string, phone: string, body: string): string {
+  const message = {
+    from: phone.slice(1),
+    id: `wamid.${randomUUID()}`,
+    timestamp: String(Math.floor(Date.now() / 1000)),
+    type: 'text',
+    text: { body },
+  }
+  const value = {
+    messaging_product: 'whatsapp',
+    metadata: { display_phone_number: '1', phone_number_id: phoneNumberId },
+    contacts: [{ profile: { name: 'Bench' }, wa_id: phone.slice(1) }],
+    messages: [message],
+  }
+  return JSON.stringify({
+    object: 'whatsapp_business_account',
+    entry: [{ id: '1', changes: [{ field: 'messages', value }] }],
+  })
 }
