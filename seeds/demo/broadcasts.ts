@@ -4,7 +4,7 @@ import { pauseBroadcast } from '../../src/features/broadcasts/pause-broadcast.ts
 import { sendBroadcast } from '../../src/features/broadcasts/start-broadcast.ts'
 import { applyStatuses } from '../../src/features/outbound/statuses/apply-statuses.ts'
 import { createTemplate } from '../../src/features/templates/create-template.ts'
-import { BroadcastRecipient } from '../../src/models/messaging/broadcast-recipient.ts'
+import { BroadcastRecipient } from '../../src/models/broadcasts.ts'
 import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
 import type { Actor } from '../../src/scope/dependencies.ts'

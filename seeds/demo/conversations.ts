@@ -2,7 +2,7 @@ import { markConversationRead } from '../../src/features/conversations/mark-read
 import { updateConversation } from '../../src/features/conversations/update-conversation.ts'
 import { sendMessage } from '../../src/features/messages/send-message.ts'
 import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
-import { Conversation } from '../../src/models/messaging/conversation.ts'
+import { Conversation } from '../../src/models/messaging.ts'
 import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
 import type { Actor } from '../../src/scope/dependencies.ts'

@@ -1,4 +1,4 @@
-import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.ts'
+import { AiProvider as ProviderRow } from '../../models/automation.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'

@@ -1,4 +1,4 @@
-import { AiProvider as ProviderRow } from '../../models/automation/ai-provider.ts'
+import { AiProvider as ProviderRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { AiProvider } from './schema.ts'

@@ -1,4 +1,4 @@
-import { Channel } from '../../models/messaging/channel.ts'
+import { Channel } from '../../models/messaging.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import type { Role } from '../../scope/dependencies.ts'

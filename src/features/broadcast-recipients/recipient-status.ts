@@ -1,4 +1,4 @@
-import type { RecipientStatus } from '../../models/messaging/broadcast-recipient.ts'
+import type { RecipientStatus } from '../../models/broadcasts.ts'
 import { type SqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 
 type StatusChange = { from: readonly RecipientStatus[]; to: RecipientStatus }

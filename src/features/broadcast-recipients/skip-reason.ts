@@ -1,5 +1,5 @@
 import { findSendObstacle, type Recipient } from '../../channels/send-obstacle.ts'
-import type { TemplateCategory } from '../../models/messaging/template.ts'
+import type { TemplateCategory } from '../../models/messaging.ts'
 
 /**
  * Reason for which a person of the audience is sent nothing. It is decided when the recipients are listed

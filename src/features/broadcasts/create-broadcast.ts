@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'

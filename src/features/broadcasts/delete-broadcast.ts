@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { BroadcastRef } from './schema.ts'

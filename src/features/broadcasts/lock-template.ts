@@ -1,5 +1,4 @@
-import { Channel } from '../../models/messaging/channel.ts'
-import { Template } from '../../models/messaging/template.ts'
+import { Channel, Template } from '../../models/messaging.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 

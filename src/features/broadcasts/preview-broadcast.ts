@@ -1,5 +1,5 @@
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadSendableTemplate } from '../templates/sendable-template.ts'
 import type { BroadcastEstimate, BroadcastPreview } from './report/schema.ts'

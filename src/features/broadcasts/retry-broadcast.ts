@@ -1,4 +1,4 @@
-import { BroadcastRecipient as RecipientRow } from '../../models/messaging/broadcast-recipient.ts'
+import { BroadcastRecipient as RecipientRow } from '../../models/broadcasts.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import type { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { fromWallTime, nextTimeOfDay, isTimezone, parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { HOUR } from '../../platform/time.ts'
 import { timestampText } from '../../trpc/schemas.ts'

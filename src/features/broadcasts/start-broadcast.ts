@@ -1,5 +1,5 @@
 import { hasPlaceholder } from '../../engine/language/template.ts'
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Audience } from './audience/schema.ts'

@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow, type BroadcastStatus } from '../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow, type BroadcastStatus } from '../../models/broadcasts.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Event } from '../../scope/dependencies.ts'

@@ -1,5 +1,5 @@
 import type { ChannelUpdate } from '../../channels/channel.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
 import { degradeChannel, forgetChannel, reconnectChannel } from './load-channel.ts'

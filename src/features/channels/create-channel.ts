@@ -1,5 +1,5 @@
 import { assertCallableBaseUrl, WhatsappCredentials, WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'

@@ -1,5 +1,5 @@
-import { Broadcast } from '../../models/messaging/broadcast.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Broadcast } from '../../models/broadcasts.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deleteHistory } from '../automation/delete-history.ts'

@@ -1,6 +1,6 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import { WhatsappSettings } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Channel, ChannelRef } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { WhatsappCredentials } from '../../channels/whatsapp/settings.ts'
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
+import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,4 @@
-import { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { ConsentEntry as ConsentEntryRow, Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ConsentEntry, ContactConsent, GetConsent } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { getConsent } from './get-consent.ts'

@@ -1,5 +1,5 @@
 import { findSendObstacle, type Recipient, type Sending } from '../../channels/send-obstacle.ts'
-import type { TemplateCategory } from '../../models/messaging/template.ts'
+import type { TemplateCategory } from '../../models/messaging.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 

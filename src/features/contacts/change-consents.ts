@@ -1,4 +1,4 @@
-import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts/consent-entry.ts'
+import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'

@@ -1,4 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'

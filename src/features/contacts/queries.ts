@@ -1,4 +1,4 @@
-import type { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import type { Contact as ContactRow } from '../../models/contacts.ts'
 import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'

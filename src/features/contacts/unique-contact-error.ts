@@ -1,4 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
 import { toPhoneKey } from '../../platform/phone.ts'

@@ -1,4 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'

@@ -1,4 +1,4 @@
-import type { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import type { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
 import { getConversation } from './queries.ts'

@@ -1,5 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import { sqlFragment, type SqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'

@@ -1,4 +1,4 @@
-import type { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import type { Conversation as ConversationRow } from '../../models/messaging.ts'
 
 type ReopenColumns = Pick<ConversationRow, 'status' | 'snoozedUntil' | 'closedAt' | 'reopenCount'>
 

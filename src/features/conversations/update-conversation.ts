@@ -1,4 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import { StepError } from '../../engine/language/step-error.ts'
-import { Credential as CredentialRow, type CredentialPlacement } from '../../models/automation/credential.ts'
+import { Credential as CredentialRow, type CredentialPlacement } from '../../models/automation.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { redactTexts } from '../../platform/security/redact-texts.ts'
 import { addMs, HOUR } from '../../platform/time.ts'

@@ -1,4 +1,4 @@
-import { Credential as CredentialRow } from '../../models/automation/credential.ts'
+import { Credential as CredentialRow } from '../../models/automation.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Credential as CredentialRow } from '../../models/automation/credential.ts'
+import { Credential as CredentialRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Credential, CredentialRef } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import type { Credential as CredentialRow } from '../../models/automation/credential.ts'
+import type { Credential as CredentialRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 /** Four characters of a shorter secret would reveal too much of it. */

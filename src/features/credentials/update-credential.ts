@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Credential as CredentialRow } from '../../models/automation/credential.ts'
+import { Credential as CredentialRow } from '../../models/automation.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { InvalidError } from '../../platform/errors.ts'

@@ -1,4 +1,4 @@
-import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { toEvent } from './events.ts'

@@ -1,4 +1,4 @@
-import type { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import type { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Event } from '../../scope/dependencies.ts'
 

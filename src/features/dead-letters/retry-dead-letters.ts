@@ -1,4 +1,4 @@
-import { DeadLetter as DeadLetterRow } from '../../models/automation/dead-letter.ts'
+import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'

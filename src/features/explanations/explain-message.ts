@@ -1,4 +1,4 @@
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Message as MessageRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { explainInbound } from './explain-inbound.ts'
 import { explainOutbound } from './explain-outbound.ts'

@@ -1,5 +1,5 @@
-import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
-import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import type { RunStep as StepRow } from '../../models/automation.ts'
+import type { Message as MessageRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
 import type { RunDetails } from '../runs/queries.ts'

@@ -1,6 +1,6 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'

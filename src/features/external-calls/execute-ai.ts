@@ -12,7 +12,7 @@ import { AiTranscript, type TranscriptEntry } from './ai-transcript.ts'
 import { callModelTool } from './call-model-tool.ts'
 import { type ClaimedCall, idempotencyKey, type Executor } from './claim-calls.ts'
 import { describeTools } from './model-tools.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Message as MessageRow } from '../../models/messaging.ts'
 
 const TIMEOUT_MS = MINUTE
 /** Less than the time limit of an execution. */

@@ -1,5 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { Contact as ContactRow, Group as GroupRow } from '../../models/contacts.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

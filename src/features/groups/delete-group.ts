@@ -1,4 +1,4 @@
-import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { Group as GroupRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { GroupRef } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { Group as GroupRow } from '../../models/contacts.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Group as GroupRow } from '../../models/contacts/group.ts'
+import { Group as GroupRow } from '../../models/contacts.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import {
   composeConfirmation,

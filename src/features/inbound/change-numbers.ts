@@ -1,5 +1,5 @@
 import type { NumberChange } from '../../channels/channel.ts'
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'

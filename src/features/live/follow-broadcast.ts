@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getBroadcast } from '../broadcasts/queries.ts'

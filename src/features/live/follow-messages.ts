@@ -1,5 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'

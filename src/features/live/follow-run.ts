@@ -1,4 +1,4 @@
-import { Run as RunRow } from '../../models/automation/run.ts'
+import { Run as RunRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { FeedEvent } from './event-feed.ts'
 import { EventItems } from './event-items.ts'

@@ -1,5 +1,5 @@
 import { findFileProblem, type FileKind, type StoredFile } from '../../message-content/stored-file.ts'
-import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 

@@ -1,4 +1,4 @@
-import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { MediaRef } from './schema.ts'
 import { discardWrite, startWrite } from './media-writes.ts'

@@ -1,7 +1,7 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { findFile } from '../../message-content/content.ts'
-import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { readHeaderMedia, readTemplateMessage, readTemplatePart } from '../../steps/messages/template-message.ts'

@@ -1,5 +1,4 @@
-import { Media as MediaRow } from '../../models/messaging/media.ts'
-import type { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Media as MediaRow, type Message as MessageRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'

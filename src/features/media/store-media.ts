@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import type { ReceivedFile } from '../../platform/files/receive-file.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Message as MessageRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Message } from '../conversations/schema.ts'

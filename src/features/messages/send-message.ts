@@ -1,6 +1,5 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'

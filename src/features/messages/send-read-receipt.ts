@@ -1,5 +1,5 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { Message as MessageRow } from '../../models/messaging.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'

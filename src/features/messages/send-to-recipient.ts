@@ -1,6 +1,5 @@
-import { Channel as ChannelRow } from '../../models/messaging/channel.ts'
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Channel as ChannelRow, Conversation as ConversationRow } from '../../models/messaging.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'

@@ -1,5 +1,5 @@
-import { Contact as ContactRow } from '../../models/contacts/contact.ts'
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { typingJob } from '../automation/jobs.ts'
 import { contactBlockedError } from '../contacts/contact-blocked-error.ts'

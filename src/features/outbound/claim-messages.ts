@@ -1,5 +1,5 @@
 import type { OutboundMessage } from '../../channels/channel.ts'
-import type { TemplateCategory } from '../../models/messaging/template.ts'
+import type { TemplateCategory } from '../../models/messaging.ts'
 import type { OutboundContent } from '../../message-content/content.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'

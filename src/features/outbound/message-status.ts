@@ -1,4 +1,4 @@
-import type { MessageStatus } from '../../models/messaging/message.ts'
+import type { MessageStatus } from '../../models/messaging.ts'
 
 type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
 

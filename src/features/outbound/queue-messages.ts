@@ -1,5 +1,5 @@
 import { type OutboundContent, toMessageType } from '../../message-content/content.ts'
-import type { TemplateCategory } from '../../models/messaging/template.ts'
+import type { TemplateCategory } from '../../models/messaging.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'

@@ -1,6 +1,6 @@
 import type { SendResult, UploadResult } from '../../channels/channel.ts'
 import { findFile } from '../../message-content/content.ts'
-import { Media as MediaRow } from '../../models/messaging/media.ts'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import { FairSemaphore } from '../../platform/concurrency/fair-semaphore.ts'
 import { FileMissingError } from '../../platform/files/file-store.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stringify } from 'uuid'
 import type { Inbound } from '../../channels/channel.ts'
-import type { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
+import type { ChannelWebhook } from '../../models/messaging.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, SECOND } from '../../platform/time.ts'

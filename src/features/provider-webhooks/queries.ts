@@ -1,5 +1,4 @@
-import { Channel } from '../../models/messaging/channel.ts'
-import { ChannelWebhook } from '../../models/messaging/channel-webhook.ts'
+import { Channel, ChannelWebhook } from '../../models/messaging.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'

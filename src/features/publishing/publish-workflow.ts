@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
+import { Workflow as WorkflowRow, WorkflowVersion as VersionRow } from '../../models/automation.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ensureWebhook } from '../workflow-webhooks/ensure-webhook.ts'

@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import type { ValidateWorkflow, Validation } from './schema.ts'

@@ -1,6 +1,6 @@
 import type { RunState } from '../../engine/model/run.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
-import type { Run as RunRow } from '../../models/automation/run.ts'
+import type { Run as RunRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ReplayPlan } from './plan-replay.ts'
 

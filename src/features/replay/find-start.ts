@@ -1,6 +1,5 @@
 import { closestMatches } from '../../engine/language/closest-matches.ts'
-import type { Run as RunRow } from '../../models/automation/run.ts'
-import type { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import type { Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { toRunState } from '../runs/queries.ts'

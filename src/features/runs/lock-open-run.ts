@@ -1,7 +1,7 @@
 import { type Mailbox, toMailbox } from '../../engine/model/mailbox-key.ts'
 import { lockMailboxes } from '../automation/store/mailbox-store.ts'
 import { isFinished } from '../../engine/model/run.ts'
-import { Run as RunRow } from '../../models/automation/run.ts'
+import { Run as RunRow } from '../../models/automation.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 

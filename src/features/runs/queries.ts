@@ -1,7 +1,6 @@
 import { raw } from 'objection'
 import { isFinished, type RunState } from '../../engine/model/run.ts'
-import { Run as RunRow } from '../../models/automation/run.ts'
-import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,9 +1,7 @@
 import type { MessageFacts } from '../../engine/model/run.ts'
 import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
-import { Message as MessageRow } from '../../models/messaging/message.ts'
-import { Run as RunRow } from '../../models/automation/run.ts'
-import { RunStep as StepRow } from '../../models/automation/run-step.ts'
+import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
+import { Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 

@@ -1,4 +1,4 @@
-import { Conversation as ConversationRow } from '../../models/messaging/conversation.ts'
+import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { parseDialogue } from './dialogue.ts'

@@ -1,4 +1,4 @@
-import { Tag as TagRow } from '../../models/contacts/tag.ts'
+import { Tag as TagRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { TagRef } from './schema.ts'
 

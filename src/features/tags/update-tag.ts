@@ -1,4 +1,4 @@
-import { Tag as TagRow } from '../../models/contacts/tag.ts'
+import { Tag as TagRow } from '../../models/contacts.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import type { TemplateUpdate } from '../../channels/channel.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Event } from '../../scope/dependencies.ts'
 

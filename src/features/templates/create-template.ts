@@ -1,5 +1,4 @@
-import { Channel } from '../../models/messaging/channel.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
 import { newId } from '../../platform/ids.ts'

@@ -1,4 +1,4 @@
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { listTemplateUses } from './list-uses.ts'

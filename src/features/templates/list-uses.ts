@@ -1,4 +1,4 @@
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { TemplateRef, TemplateUses } from './schema.ts'

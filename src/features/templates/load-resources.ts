@@ -4,7 +4,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { withMedia } from '../media/load-step-media.ts'
 import { type SendableTemplate, toSendableTemplate } from '../../channels/templates/fill-template.ts'
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { isUuid } from '../../platform/ids.ts'
 import {
   listTemplateResources,

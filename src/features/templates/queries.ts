@@ -1,5 +1,5 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -5,7 +5,7 @@ import {
   type SendableTemplate,
   toSendableTemplate,
 } from '../../channels/templates/fill-template.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 

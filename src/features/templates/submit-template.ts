@@ -1,5 +1,5 @@
 import type { TemplateProvider } from '../../channels/templates/template-provider.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Template as TemplateRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'

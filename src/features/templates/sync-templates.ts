@@ -1,6 +1,5 @@
 import type { ProviderTemplate, TemplateProvider } from '../../channels/templates/template-provider.ts'
-import { Channel } from '../../models/messaging/channel.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { BadGatewayError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'

@@ -1,7 +1,7 @@
 import { toBodyComponent } from '../../channels/templates/body-component.ts'
 import type { TemplateComponent } from '../../channels/templates/components.ts'
 import { findParameterFormat, readTemplate } from '../../channels/templates/variables.ts'
-import type { Template as TemplateRow } from '../../models/messaging/template.ts'
+import type { Template as TemplateRow } from '../../models/messaging.ts'
 
 /** Columns that follow from the components of a template. */
 export function contentColumns(

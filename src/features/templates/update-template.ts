@@ -1,5 +1,4 @@
-import { Channel } from '../../models/messaging/channel.ts'
-import { Template as TemplateRow } from '../../models/messaging/template.ts'
+import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'

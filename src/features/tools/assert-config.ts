@@ -1,5 +1,4 @@
-import { Credential as CredentialRow } from '../../models/automation/credential.ts'
-import type { ToolConfig } from '../../models/automation/tool.ts'
+import { Credential as CredentialRow, type ToolConfig } from '../../models/automation.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import { listLiteralParameters, listLiteralSecrets } from '../../platform/security/literal-secret.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { toText } from '../../engine/language/values.ts'
-import type { Tool as ToolRow } from '../../models/automation/tool.ts'
+import type { Tool as ToolRow } from '../../models/automation.ts'
 import { findMismatchTask } from '../../platform/json-schema.ts'
 import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
 import { isReservedHeader } from '../../platform/outbound/header-rules.ts'

@@ -1,4 +1,4 @@
-import { Tool as ToolRow } from '../../models/automation/tool.ts'
+import { Tool as ToolRow } from '../../models/automation.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope/scope.ts'

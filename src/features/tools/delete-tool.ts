@@ -1,4 +1,4 @@
-import { Tool as ToolRow } from '../../models/automation/tool.ts'
+import { Tool as ToolRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ToolRef } from './schema.ts'
 import { assertNotBuiltin } from './queries.ts'

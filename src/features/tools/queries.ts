@@ -1,4 +1,4 @@
-import { Tool as ToolRow } from '../../models/automation/tool.ts'
+import { Tool as ToolRow } from '../../models/automation.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { BUILTIN_TOOLS } from './builtin-tools.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Tool as ToolRow, ToolConfig } from '../../models/automation/tool.ts'
+import type { Tool as ToolRow, ToolConfig } from '../../models/automation.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { Scope } from '../../scope/scope.ts'

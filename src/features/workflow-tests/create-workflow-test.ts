@@ -1,5 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
+import { Workflow as WorkflowRow, WorkflowTest as TestRow } from '../../models/automation.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'

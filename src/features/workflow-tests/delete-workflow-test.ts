@@ -1,4 +1,4 @@
-import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
+import { WorkflowTest as TestRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowTestRef } from './schema.ts'
 import { findTest } from './queries.ts'

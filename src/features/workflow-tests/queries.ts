@@ -1,5 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
+import { Workflow as WorkflowRow, WorkflowTest as TestRow } from '../../models/automation.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
-import type { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
+import type { WorkflowTest as TestRow } from '../../models/automation.ts'
 import { BudgetExceededError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadKeywordSettings } from '../consent/keyword-settings.ts'

@@ -1,4 +1,4 @@
-import { WorkflowTest as TestRow } from '../../models/automation/workflow-test.ts'
+import { WorkflowTest as TestRow } from '../../models/automation.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
 import type { Scope } from '../../scope/scope.ts'

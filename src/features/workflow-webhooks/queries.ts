@@ -1,6 +1,5 @@
 import { webhook, type WebhookTrigger } from '../../triggers/webhook.ts'
-import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../models/automation.ts'
 import { ConflictError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,5 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
-import { WorkflowWebhook as WebhookRow } from '../../models/automation/workflow-webhook.ts'
+import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../models/automation.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowRef } from '../workflows/schema.ts'

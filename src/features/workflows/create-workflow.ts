@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'

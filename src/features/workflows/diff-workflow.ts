@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { diffDefinitions } from './diff-definitions.ts'
 import { getWorkflowVersion } from './queries.ts'

@@ -1,5 +1,5 @@
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
-import type { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import type { Workflow as WorkflowRow } from '../../models/automation.ts'
 
 type Draft = WorkflowRow['draft']
 

@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { createWorkflow } from './create-workflow.ts'
 import { NAME_MAX, type WorkflowRef, type WorkflowWithDefinition } from './schema.ts'

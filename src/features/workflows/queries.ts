@@ -1,6 +1,6 @@
 import { raw } from 'objection'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow, WorkflowVersion as VersionRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type {
   Workflow,
@@ -13,7 +13,6 @@ import type {
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { listPublishedProblems } from '../automation/published-workflows.ts'
-import { WorkflowVersion as VersionRow } from '../../models/automation/workflow-version.ts'
 
 /** Columns of a workflow except its draft, which may be large. */
 const LISTED = [

@@ -1,4 +1,4 @@
-import { Workflow as WorkflowRow } from '../../models/automation/workflow.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import type { Scope } from '../../scope/scope.ts'

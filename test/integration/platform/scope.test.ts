@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Contact } from '../../../src/models/contacts/contact.ts'
+import { Contact } from '../../../src/models/contacts.ts'
 import { joinFragments, sqlFragment } from '../../../src/platform/database/statements/statement.ts'
 import type { Scope } from '../../../src/scope/scope.ts'
 import { purgeIdempotencyKeys } from '../../../src/features/retention/purge-idempotency-keys.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Contact } from '../../../src/models/contacts/contact.ts'
+import { Contact } from '../../../src/models/contacts.ts'
 import type { Database } from '../../../src/platform/database/database.ts'
 import { transact } from '../../../src/platform/database/transaction.ts'
 import type { Scope } from '../../../src/scope/scope.ts'

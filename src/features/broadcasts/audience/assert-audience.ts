@@ -1,6 +1,4 @@
-import { Contact } from '../../../models/contacts/contact.ts'
-import { Group } from '../../../models/contacts/group.ts'
-import { Tag } from '../../../models/contacts/tag.ts'
+import { Contact, Group, Tag } from '../../../models/contacts.ts'
 import { NotFoundError } from '../../../platform/errors.ts'
 import { isUuid } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'

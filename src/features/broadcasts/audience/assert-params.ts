@@ -1,6 +1,6 @@
 import { findUnknownParams } from '../../../channels/templates/fill-template.ts'
 import { listVariables, readTemplate } from '../../../channels/templates/variables.ts'
-import type { Template } from '../../../models/messaging/template.ts'
+import type { Template } from '../../../models/messaging.ts'
 import { paramsError, PROBLEMS_MAX } from '../../templates/sendable-template.ts'
 import type { AudienceInput } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'

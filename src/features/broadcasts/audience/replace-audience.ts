@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { assertAudience } from './assert-audience.ts'
 import type { Audience, AudienceInput } from './schema.ts'

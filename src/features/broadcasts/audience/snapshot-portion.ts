@@ -1,5 +1,5 @@
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { newId } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'

@@ -1,5 +1,5 @@
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
-import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { findByPhone } from '../../contacts/find-or-create-contacts.ts'

@@ -1,4 +1,4 @@
-import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { createSqlTag } from '../../../platform/database/sql.ts'
 import { assertNamesTenant } from '../../../platform/database/statements/statement.ts'

@@ -1,5 +1,5 @@
-import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import type { TemplateCategory } from '../../../models/messaging/template.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import type { TemplateCategory } from '../../../models/messaging.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'

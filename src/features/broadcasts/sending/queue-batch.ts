@@ -3,7 +3,7 @@ import {
   type FilledTemplate,
   type SendableTemplate,
 } from '../../../channels/templates/fill-template.ts'
-import type { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import type { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { ensureConversations, type EnsuredConversation } from '../../conversations/ensure-conversations.ts'

@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import type { Job } from '../../../platform/jobs/job-queue.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'

@@ -1,5 +1,5 @@
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
-import { Channel as ChannelRow } from '../../../models/messaging/channel.ts'
+import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import { Channel as ChannelRow } from '../../../models/messaging.ts'
 import { UnprocessableError } from '../../../platform/errors.ts'
 import { addMs, MINUTE, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'

@@ -1,4 +1,4 @@
-import { Broadcast as BroadcastRow } from '../../../models/messaging/broadcast.ts'
+import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
 import { allowsSql, statusSql } from '../../outbound/message-status.ts'
