@@ -113,7 +113,7 @@ export const QUOTAS: Area = {
     },
     {
       name: 'a draft is changed to one with a secret',
-      file: 'src/features/workflows/update-workflow.ts',
+      file: 'src/features/workflows/changes.ts',
       original: '  assertNoLiteralSecrets(definition)\n',
       mutated: '',
       tests: ['integration/workflows/stored-secrets.test.ts'],

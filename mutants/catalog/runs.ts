@@ -90,14 +90,14 @@ export const RUNS: Area = {
     },
     {
       name: 'a run that has finished is canceled again',
-      file: 'src/features/runs/lock-open-run.ts',
+      file: 'src/features/runs/changes.ts',
       original: 'if (isFinished(await tx.get(RunRow, runId))) throw',
       mutated: 'if (false) throw',
       tests: ['integration/runs/run-races.test.ts'],
     },
     {
       name: 'canceling does not lock the mailbox of the run',
-      file: 'src/features/runs/lock-open-run.ts',
+      file: 'src/features/runs/changes.ts',
       original: 'await lockMailboxes(tx, [mailbox])',
       mutated: 'await Promise.resolve(lockMailboxes)',
       tests: ['integration/runs/run-races.test.ts'],

@@ -1,5 +1,5 @@
 import { publishWorkflow } from '../../src/features/publishing/publish-workflow.ts'
-import { createWorkflow } from '../../src/features/workflows/create-workflow.ts'
+import { createWorkflow } from '../../src/features/workflows/changes.ts'
 import { DAY } from '../../src/platform/time.ts'
 import type { Actor } from '../../src/scope/dependencies.ts'
 import type { History } from './history.ts'

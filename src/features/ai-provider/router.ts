@@ -2,8 +2,7 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { getAiProvider } from './queries.ts'
-import { deleteAiProvider } from './delete-ai-provider.ts'
-import { putAiProvider } from './put-ai-provider.ts'
+import { deleteAiProvider, putAiProvider } from './changes.ts'
 import { AiProvider, PutAiProvider } from './schema.ts'
 
 export const aiProviderRouter = router({

@@ -3,8 +3,7 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { estimateBroadcast, previewBroadcast } from './preview-broadcast.ts'
 import { cancelBroadcast } from './cancel-broadcast.ts'
-import { createBroadcast } from './create-broadcast.ts'
-import { deleteBroadcast } from './delete-broadcast.ts'
+import { createBroadcast, deleteBroadcast, updateBroadcast } from './changes.ts'
 import { pauseBroadcast, resumeBroadcast } from './pause-broadcast.ts'
 import { getBroadcast, listBroadcasts, listRecipients } from './queries.ts'
 import { getReport } from './report/get-report.ts'
@@ -13,7 +12,6 @@ import { retryBroadcast } from './retry-broadcast.ts'
 import * as schema from './schema.ts'
 import { scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
 import { testBroadcast } from './test-broadcast.ts'
-import { updateBroadcast } from './update-broadcast.ts'
 
 const CREATE = { status: 201, description: 'The broadcast is a draft: nothing is sent.' } as const
 

@@ -1,11 +1,9 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createChannel } from './create-channel.ts'
-import { deleteChannel } from './delete-channel.ts'
+import { createChannel, deleteChannel, updateChannel } from './changes.ts'
 import { getChannel, listChannels } from './queries.ts'
 import { Channel, ChannelRef, Channels, CreateChannel, UpdateChannel } from './schema.ts'
-import { updateChannel } from './update-channel.ts'
 
 const CREATE = {
   status: 201,

@@ -1,11 +1,9 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createCredential } from './create-credential.ts'
-import { deleteCredential } from './delete-credential.ts'
+import { createCredential, deleteCredential, updateCredential } from './changes.ts'
 import { getCredential, listCredentials } from './queries.ts'
 import * as schema from './schema.ts'
-import { updateCredential } from './update-credential.ts'
 
 const CREATE = {
   status: 201,

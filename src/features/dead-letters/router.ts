@@ -1,9 +1,8 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { discardDeadLetter } from './discard-dead-letter.ts'
+import { discardDeadLetter, retryDeadLetter, retryDeadLetters } from './changes.ts'
 import { getDeadLetter, listDeadLetters } from './queries.ts'
-import { retryDeadLetter, retryDeadLetters } from './retry-dead-letters.ts'
 import {
   DeadLetter,
   DeadLetterPage,

@@ -1,7 +1,12 @@
+import { Contact as ContactRow, Group as GroupRow } from '../../models/contacts.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { Scope } from '../../scope/scope.ts'
+import { NotFoundError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Event } from '../../scope/dependencies.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { getGroup } from './queries.ts'
+import type { AddGroupContacts, Group, RemoveGroupContact } from './schema.ts'
 
 /** `depth` counts the runs between the change and the action of a person or external system that caused it. */
 export type GroupChange = { groupId: string; contactId: string; isAdded: boolean; depth?: number }
@@ -28,6 +33,39 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
   await tx.record(...changed.map(toEvent))
   await raiseEvents(tx, changed.map(toRaisedEvent))
   return changed
+}
+
+/**
+ * Adds contacts to a group: all of them or, if one does not exist, none. Adding a contact twice leaves one.
+ * @throws NotFoundError
+ */
+export function addGroupContacts(scope: Scope, { id: groupId, contactIds }: AddGroupContacts): Promise<Group> {
+  const distinct = [...new Set(contactIds.map((contactId) => contactId.toLowerCase()))]
+  return scope.transaction(async (tx) => {
+    await tx.lock(GroupRow, groupId)
+    if (!distinct.every(isUuid)) throw new NotFoundError('Contact')
+    // Locked, so that none is deleted before it is added.
+    const existing = await tx.query(ContactRow).select('id').whereIn('id', distinct).orderBy('id').forKeyShare()
+    if (existing.length !== distinct.length) throw new NotFoundError('Contact')
+    await changeGroupContacts(
+      tx,
+      distinct.map((contactId) => ({ groupId, contactId, isAdded: true })),
+    )
+    return getGroup(tx, { groupId })
+  })
+}
+
+/** @throws NotFoundError when the contact is not in the group */
+export function removeGroupContact(
+  scope: Scope,
+  { groupId, contactId }: RemoveGroupContact,
+): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    await tx.lock(GroupRow, groupId)
+    const changed = isUuid(contactId) ? await changeGroupContacts(tx, [{ groupId, contactId, isAdded: false }]) : []
+    if (changed.length === 0) throw new NotFoundError('Contact')
+    return {}
+  })
 }
 
 function toEvent({ groupId, contactId, isAdded }: GroupChange): Event {

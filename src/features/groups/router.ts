@@ -2,13 +2,10 @@ import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { ContactPage } from '../contacts/schema.ts'
-import { addGroupContacts } from './add-group-contacts.ts'
-import { createGroup } from './create-group.ts'
+import { addGroupContacts, removeGroupContact } from './change-group-contacts.ts'
+import { createGroup, deleteGroup, updateGroup } from './changes.ts'
 import { getGroup, listGroupContacts, listGroups } from './queries.ts'
-import { deleteGroup } from './delete-group.ts'
-import { removeGroupContact } from './remove-group-contact.ts'
 import * as schema from './schema.ts'
-import { updateGroup } from './update-group.ts'
 
 const DELETE = { status: 204, description: 'The contacts of the group are not deleted.' } as const
 

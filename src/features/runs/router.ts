@@ -1,10 +1,9 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { cancelRun } from './cancel-run.ts'
+import { cancelRun, signalRun } from './changes.ts'
 import { listRuns } from './list-runs.ts'
 import { getRun, listRunSteps } from './queries.ts'
 import { ListRuns, Run, RunPage, RunRef, RunSteps, SignalRun } from './schema.ts'
-import { signalRun } from './signal-run.ts'
 
 export const runsRouter = router({
   list: viewerProcedure

@@ -1,11 +1,9 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createTag } from './create-tag.ts'
+import { createTag, deleteTag, updateTag } from './changes.ts'
 import { getTag, listTags } from './queries.ts'
-import { deleteTag } from './delete-tag.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
-import { updateTag } from './update-tag.ts'
 
 const DELETE = { status: 204, description: 'The tag is removed from all contacts.' } as const
 

@@ -1,15 +1,13 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createTemplate } from './create-template.ts'
-import { deleteTemplate } from './delete-template.ts'
+import { createTemplate, deleteTemplate, updateTemplate } from './changes.ts'
 import { listTemplateUses } from './list-uses.ts'
 import { previewTemplate } from './preview-template.ts'
 import { getTemplate, listTemplates } from './queries.ts'
 import * as schema from './schema.ts'
 import { submitTemplate } from './submit-template.ts'
 import { syncTemplates } from './sync-templates.ts'
-import { updateTemplate } from './update-template.ts'
 
 const CONTENT = {
   name: 'spring_sale',

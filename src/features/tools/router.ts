@@ -1,11 +1,9 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createTool } from './create-tool.ts'
-import { deleteTool } from './delete-tool.ts'
+import { createTool, deleteTool, updateTool } from './changes.ts'
 import { listTools, getTool } from './queries.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
-import { updateTool } from './update-tool.ts'
 
 export const toolsRouter = router({
   list: viewerProcedure

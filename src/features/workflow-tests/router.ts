@@ -1,13 +1,11 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createWorkflowTest } from './create-workflow-test.ts'
+import { createWorkflowTest, deleteWorkflowTest, updateWorkflowTest } from './changes.ts'
 import { listWorkflowTests } from './queries.ts'
-import { deleteWorkflowTest } from './delete-workflow-test.ts'
 import { runWorkflowTests } from './run-workflow-tests.ts'
 import { saveRunAsTest } from './save-run-as-test.ts'
 import * as schema from './schema.ts'
-import { updateWorkflowTest } from './update-workflow-test.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
 
 export const workflowTestsRouter = router({

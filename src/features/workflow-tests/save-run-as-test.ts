@@ -12,7 +12,7 @@ import { loadSimulatedSubject } from '../simulations/load-simulated-subject.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { CALL_TRIGGER_TYPES, type Dialogue, type StartedBy } from '../simulations/schema.ts'
 import { EXTERNAL_STEPS } from '../simulations/simulate-external-calls.ts'
-import { insertTest } from './create-workflow-test.ts'
+import { insertTest } from './changes.ts'
 import type { Expectation, SaveRunAsTest, WorkflowTest } from './schema.ts'
 
 /** Maximum length of a message in a dialogue. */

@@ -2,7 +2,7 @@ import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
 import { getWebhook } from './queries.ts'
-import { rotateSecret } from './rotate-secret.ts'
+import { rotateSecret } from './changes.ts'
 import { Webhook, WebhookSecret } from './schema.ts'
 
 /** The call itself is no operation of the API document, so the operation that creates its secret describes it. */

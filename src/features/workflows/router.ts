@@ -2,15 +2,11 @@ import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { Run } from '../runs/schema.ts'
-import { createWorkflow } from './create-workflow.ts'
-import { deleteWorkflow } from './delete-workflow.ts'
+import { createWorkflow, deleteWorkflow, duplicateWorkflow, restoreVersion, updateWorkflow } from './changes.ts'
 import { diffWorkflow } from './diff-workflow.ts'
-import { duplicateWorkflow } from './duplicate-workflow.ts'
 import { getWorkflow, getWorkflowVersion, listWorkflowVersions, listWorkflows } from './queries.ts'
-import { restoreVersion } from './restore-version.ts'
 import * as schema from './schema.ts'
 import { startWorkflow } from './start-workflow.ts'
-import { updateWorkflow } from './update-workflow.ts'
 
 export const workflowsRouter = router({
   list: viewerProcedure

@@ -22,7 +22,7 @@ const MAIN = ['--import', 'tsx', 'src/main.ts']
 /** Writes rows of its own and, through the application, a workflow, before it fails. */
 const FAILING_SEED = `
 import type { Knex } from 'knex'
-import { createWorkflow } from '../src/features/workflows/create-workflow.ts'
+import { createWorkflow } from '../src/features/workflows/changes.ts'
 import { History } from './demo/history.ts'
 import { DEMO } from './demo/ids.ts'
 

@@ -44,6 +44,20 @@ export async function retryDeadLetters(
   })
 }
 
+/**
+ * Deletes a dead letter for good.
+ * @throws NotFoundError also if it was retried or discarded concurrently
+ */
+export async function discardDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRef): Promise<Record<string, never>> {
+  await scope.transaction(async (tx) => {
+    const letter = await getDeadLetter(tx, { deadLetterId })
+    const deleted = await tx.query(DeadLetterRow).where('id', letter.id).delete()
+    if (deleted === 0) throw new NotFoundError('Dead letter')
+    await tx.record(toEvent('discarded', letter, tx))
+  })
+  return {}
+}
+
 type Retried = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
 
 /**

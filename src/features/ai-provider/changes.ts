@@ -1,5 +1,5 @@
 import { AiProvider as ProviderRow } from '../../models/automation.ts'
-import { InvalidError } from '../../platform/errors.ts'
+import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/assert-callable.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -24,6 +24,13 @@ export function putAiProvider(scope: Scope, { baseUrl, model, apiKey }: PutAiPro
       .patch({ baseUrl: address, model, ...sealKey(tx, existing.id, apiKey), updatedAt: now })
     return getAiProvider(tx)
   })
+}
+
+/** Deletes the provider and its key. Steps that need a model fail until another provider is set. */
+export async function deleteAiProvider(scope: Scope): Promise<Record<string, never>> {
+  const deleted = await scope.query(ProviderRow).delete()
+  if (deleted === 0) throw new NotFoundError('AI provider')
+  return {}
 }
 
 function sealKey(tx: Scope, id: string, apiKey: string | null | undefined): { sealedKey?: Buffer | null } {

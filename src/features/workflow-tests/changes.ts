@@ -1,16 +1,22 @@
 import { Workflow as WorkflowRow, WorkflowTest as TestRow } from '../../models/automation.ts'
-import { ConflictError } from '../../platform/errors.ts'
-import { newId } from '../../platform/ids.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { findSecretValue } from '../../platform/security/literal-secret.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
-import { assertStorable } from './assert-storable.ts'
-import type { CreateWorkflowTest, WorkflowTest } from './schema.ts'
-import { toWorkflowTest } from './queries.ts'
+import { findTest, toWorkflowTest } from './queries.ts'
+import type { CreateWorkflowTest, UpdateWorkflowTest, WorkflowTest, WorkflowTestRef } from './schema.ts'
 
 /** Limited because publishing a workflow runs all of its tests. */
 const TESTS_MAX = 100
+
+/** The list of the tests of a workflow returns all of them. */
+const TEST_BYTES_MAX = 256 * 1024
+const SECRET_PROBLEM =
+  'contains what seems to be a secret, and every member can read tests. Create the test with an invented value of fewer than 16 characters'
 
 export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Promise<WorkflowTest> {
   const { workflowId, name, trigger, contact, stepOutputs, startsAt, expectation } = input
@@ -67,4 +73,44 @@ export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowT
       return toWorkflowTest(await tx.get(TestRow, row.id))
     }),
   )
+}
+
+/**
+ * @throws ConflictError `name_taken`
+ * @throws UnprocessableError `literal_secret`, `test_too_large`
+ */
+export async function updateWorkflowTest(
+  scope: Scope,
+  { workflowId, testId, ...input }: UpdateWorkflowTest,
+): Promise<WorkflowTest> {
+  assertStorable({ expectation: input.expectation })
+  return toUniqueNameError('test', () =>
+    scope.transaction(async (tx) => {
+      const { id } = await findTest(tx, { workflowId, testId })
+      await tx
+        .query(TestRow)
+        .findOne('id', id)
+        .patch({ ...definedFields(input), updatedAt: tx.now() })
+      return toWorkflowTest(await tx.get(TestRow, id))
+    }),
+  )
+}
+
+export async function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<Record<string, never>> {
+  const { id } = await findTest(scope, ref)
+  await scope.query(TestRow).where('id', id).delete()
+  return {}
+}
+
+/**
+ * Checks the data of a test: its size, and that it contains no secret.
+ * @throws UnprocessableError `test_too_large`, `literal_secret`
+ */
+function assertStorable(data: object): void {
+  if (Buffer.byteLength(JSON.stringify(data)) > TEST_BYTES_MAX) {
+    throw new UnprocessableError('test_too_large', 'A test has at most 256 KB. Create one with shorter step outputs')
+  }
+  const path = findSecretValue(data)
+  if (path === undefined) return
+  throw new UnprocessableError('literal_secret', `${path} ${SECRET_PROBLEM}`, [{ path, message: SECRET_PROBLEM }])
 }
