@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { recount } from '../src/features/counts/recount.ts'
+import { recount } from '../src/features/counts/maintain-counts.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { DAY } from '../src/platform/time.ts'
 import { type CpuCost, measureCpuCost, totalCpu } from './cpu-cost.ts'

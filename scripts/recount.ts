@@ -1,6 +1,6 @@
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
-import { recountAll } from '../src/features/counts/recount.ts'
+import { recountAll } from '../src/features/counts/maintain-counts.ts'
 import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
 import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
 import { resolveDatabase } from '../src/platform/database/resolve-database.ts'

@@ -20,7 +20,7 @@ export const BROADCASTS: Area = {
     },
     {
       name: 'a recipient whose message the provider had accepted is retried',
-      file: 'src/features/broadcasts/retry-broadcast.ts',
+      file: 'src/features/broadcasts/start-broadcast.ts',
       original: ` and provider_message_id is null
          and accepted_count = 0 and address is not null`,
       mutated: ' and address is not null',

@@ -3,8 +3,8 @@ import type { Area } from '../mutant.ts'
 const CONTACTS = 'src/features/contacts/queries.ts'
 const CONVERSATIONS = 'src/features/conversations/queries.ts'
 const PAGES = 'src/features/paging/read-page.ts'
-const READ_COUNT = 'src/features/counts/read-count.ts'
-const ROLL_UP = 'src/features/counts/roll-up-counts.ts'
+const COUNT_SQL = 'src/features/counts/count-sql.ts'
+const MAINTAIN_COUNTS = 'src/features/counts/maintain-counts.ts'
 
 const PAGE_TESTS = ['integration/lists/pages.test.ts']
 const FAR_PAGE_TESTS = ['integration/lists/far-pages.test.ts']
@@ -167,35 +167,35 @@ export const LISTS: Area = {
     },
     {
       name: 'a roll-up works beside a recount',
-      file: ROLL_UP,
+      file: MAINTAIN_COUNTS,
       original: '  await lockCounts(tx)\n',
       mutated: '  void lockCounts\n',
       tests: ['integration/lists/kept-counts.test.ts'],
     },
     {
       name: 'numbers of what was deleted stay',
-      file: ROLL_UP,
+      file: MAINTAIN_COUNTS,
       original: 'if (row?.hasZero)',
       mutated: 'if (row?.hasZero && row.taken < 0)',
       tests: ['integration/lists/kept-counts.test.ts'],
     },
     {
       name: 'the last changes of a deleted workspace stay',
-      file: ROLL_UP,
+      file: MAINTAIN_COUNTS,
       original: 'where exists (select from workspaces where id = ${tenantId})',
       mutated: 'where true',
       tests: ['integration/lists/foreign-rows.test.ts'],
     },
     {
       name: 'numbers are used although nothing keeps them',
-      file: READ_COUNT,
+      file: COUNT_SQL,
       original: ' and mark.counted_at is not null',
       mutated: '',
       equivalent: 'Only rows of a workspace that keeps its numbers have its ID and no key',
     },
     {
       name: 'a recount forgets what it does not count',
-      file: 'src/features/counts/recount.ts',
+      file: MAINTAIN_COUNTS,
       original: '`delete from kept_counts where tenant_id = ${tenantId}`',
       mutated: '`delete from kept_counts where tenant_id = ${tenantId} and count = 0`',
       tests: ['integration/lists/foreign-rows.test.ts'],

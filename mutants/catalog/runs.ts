@@ -1,7 +1,7 @@
 import type { Area } from '../mutant.ts'
 
 const COUNTS = 'src/features/runs/list-runs.ts'
-const READ_COUNT = 'src/features/counts/read-count.ts'
+const COUNT_SQL = 'src/features/counts/count-sql.ts'
 const PAGES = 'src/features/paging/read-page.ts'
 const WALK = 'src/features/paging/walk.ts'
 const FILTERS = 'src/features/runs/run-filters.ts'
@@ -17,7 +17,7 @@ export const RUNS: Area = {
   mutants: [
     {
       name: 'stored totals count the runs of all tenants',
-      file: READ_COUNT,
+      file: COUNT_SQL,
       original: 'from kept_counts where tenant_id = ${tenantId} and',
       mutated: 'from kept_counts where (tenant_id = ${tenantId} or true) and',
     },
@@ -41,7 +41,7 @@ export const RUNS: Area = {
     },
     {
       name: 'a stored total ignores the deltas that are not rolled up',
-      file: READ_COUNT,
+      file: COUNT_SQL,
       original: 'from kept_count_deltas where tenant_id = ${tenantId} and',
       mutated: 'from kept_count_deltas where tenant_id = ${tenantId} and false and',
     },
@@ -125,7 +125,7 @@ export const RUNS: Area = {
     },
     {
       name: 'the roll-up forgets the earlier numbers',
-      file: 'src/features/counts/roll-up-counts.ts',
+      file: 'src/features/counts/maintain-counts.ts',
       original: 'set count = kept_counts.count + excluded.count',
       mutated: 'set count = excluded.count',
     },

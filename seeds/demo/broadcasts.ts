@@ -1,6 +1,6 @@
 import { broadcastJob } from '../../src/features/automation/jobs.ts'
 import { createBroadcast } from '../../src/features/broadcasts/changes.ts'
-import { pauseBroadcast } from '../../src/features/broadcasts/pause-broadcast.ts'
+import { pauseBroadcast } from '../../src/features/broadcasts/stop-broadcast.ts'
 import { sendBroadcast } from '../../src/features/broadcasts/start-broadcast.ts'
 import { applyStatuses } from '../../src/features/outbound/statuses/apply-statuses.ts'
 import { createTemplate } from '../../src/features/templates/changes.ts'

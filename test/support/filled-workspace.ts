@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { fillWorkspace } from '../../bench/fill-workspace.ts'
-import { recount } from '../../src/features/counts/recount.ts'
+import { recount } from '../../src/features/counts/maintain-counts.ts'
 import { buildTemplate, buildWorkflow, buildWorkspace, sendAsCustomer } from '../factories.ts'
 import type { TestApp } from './app.ts'
 

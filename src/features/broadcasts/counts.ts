@@ -1,6 +1,6 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { countsByKeySql } from '../counts/read-count.ts'
+import { countsByKeySql } from '../counts/count-sql.ts'
 import { Counts, recipientStatus } from './schema.ts'
 
 type CounterName = keyof Counts

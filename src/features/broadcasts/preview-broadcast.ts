@@ -1,15 +1,28 @@
+import type { SendableTemplate } from '../../channels/templates/fill-template.ts'
 import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
+import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { loadSendableTemplate } from '../templates/sendable-template.ts'
-import type { BroadcastEstimate, BroadcastPreview } from './report/schema.ts'
-import type { BroadcastRef, PreviewBroadcast } from './schema.ts'
 import { parseMessagingLimit, readRemainingLimit } from '../broadcast-recipients/messaging-limit.ts'
+import { findByPhone } from '../contacts/find-or-create-contacts.ts'
+import { loadSendableTemplate } from '../templates/sendable-template.ts'
+import { type Candidate, loadCandidates } from './audience/candidates.ts'
+import { decideRecipients, type Decision } from './audience/decide-recipients.ts'
+import {
+  isFullPortion,
+  listPhones,
+  listSources,
+  type PhoneEntry,
+  readPortion,
+  type Source,
+} from './audience/sources.ts'
+import type { BroadcastEstimate, BroadcastPreview, BroadcastRef, PreviewBroadcast } from './schema.ts'
 import { assertStatus } from './transitions.ts'
-import { surveyAudience } from './audience/survey-audience.ts'
 
 /** An estimate ends after this many contacts. */
 const SURVEYED_MAX = 20_000
+
+type Surveyed = Candidate & { ownParams?: Record<string, string> }
 
 /**
  * Shows the messages that the first contacts of the audience would be sent, and why others would be skipped.
@@ -71,4 +84,84 @@ async function loadUnstarted(scope: Scope, { broadcastId }: BroadcastRef) {
   assertStatus(broadcast, ['draft', 'scheduled'])
   const { channelId, templateId } = broadcast
   return { broadcast, template: await loadSendableTemplate(scope, channelId, { templateId }) }
+}
+
+/**
+ * Decides on the contacts of an audience without storing anything, portion by portion, each contact once. Phone numbers
+ * that are no contacts yet count as contacts without consent. Ends when `signal` aborts.
+ */
+async function* surveyAudience(
+  scope: Scope,
+  broadcast: BroadcastRow,
+  template: SendableTemplate,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Decision[]> {
+  const seen = new Set<string>()
+  const addresses = new Set<string>()
+  for (const source of listSources(broadcast.audience)) {
+    for await (const candidates of readCandidates(scope, broadcast, source)) {
+      signal?.throwIfAborted()
+      const unseen = candidates.filter(({ contactId, address }) => {
+        const key = contactId || (address ?? '')
+        return !seen.has(key) && seen.add(key)
+      })
+      const decisions = await decideRecipients(
+        broadcast,
+        template,
+        unseen.map((candidate) => ({
+          ...candidate,
+          isAddressTaken: candidate.address !== null && addresses.has(candidate.address),
+        })),
+      )
+      for (const { candidate, skipReason } of decisions) {
+        if (skipReason === null && candidate.address !== null) addresses.add(candidate.address)
+      }
+      yield decisions
+    }
+  }
+}
+
+async function* readCandidates(scope: Scope, broadcast: BroadcastRow, source: Source): AsyncGenerator<Surveyed[]> {
+  if (source.kind === 'phones') return yield* readPhoneCandidates(scope, broadcast)
+  for (let after: string | null | undefined; after !== null;) {
+    const portion = await readPortion(scope, broadcast.id, source, after ?? null)
+    yield await loadCandidates(
+      scope,
+      broadcast,
+      portion.contacts.map(({ contactId }) => contactId),
+    )
+    after = portion.after
+  }
+}
+
+async function* readPhoneCandidates(scope: Scope, broadcast: BroadcastRow): AsyncGenerator<Surveyed[]> {
+  for (let after: number | null = -1; after !== null;) {
+    const rows: PhoneEntry[] = await listPhones(scope, broadcast.id, after)
+    const contactIds = await findByPhone(scope, rows)
+    const ownParams = new Map<string, Record<string, string>>()
+    for (const { phone, params } of rows.toReversed()) ownParams.set(contactIds.get(toPhoneKey(phone)) ?? '', params)
+    const known = await loadCandidates(scope, broadcast, [...new Set(contactIds.values())])
+    const unknown = rows.filter(({ phone }) => !contactIds.has(toPhoneKey(phone)))
+    yield [
+      ...known.map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} })),
+      ...unknown.map((row) => ({ ...toNewContact(row), ownParams: row.params })),
+    ]
+    after = isFullPortion(rows) ? (rows.at(-1)?.position ?? null) : null
+  }
+}
+
+/** The contact that a phone number becomes when the broadcast starts. */
+function toNewContact({ phone, name }: PhoneEntry): Candidate {
+  const contact = { name: name ?? phone, phone, email: null, language: null, country: null, timezone: null, fields: {} }
+  return {
+    contactId: '',
+    address: phone,
+    timezone: 'UTC',
+    blocked: false,
+    marketingConsent: 'unknown',
+    serviceConsent: 'unknown',
+    isAddressTaken: false,
+    isCapped: false,
+    facts: { contact, workspace: {} },
+  }
 }

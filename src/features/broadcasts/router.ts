@@ -2,15 +2,13 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { estimateBroadcast, previewBroadcast } from './preview-broadcast.ts'
-import { cancelBroadcast } from './cancel-broadcast.ts'
+import { cancelBroadcast, pauseBroadcast } from './stop-broadcast.ts'
 import { createBroadcast, deleteBroadcast, updateBroadcast } from './changes.ts'
-import { pauseBroadcast, resumeBroadcast } from './pause-broadcast.ts'
+import { resumeBroadcast, retryBroadcast, scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
 import { getBroadcast, listBroadcasts, listRecipients } from './queries.ts'
 import { getReport } from './report/get-report.ts'
-import { BroadcastEstimate, BroadcastPreview, BroadcastReport, BroadcastTest } from './report/schema.ts'
-import { retryBroadcast } from './retry-broadcast.ts'
+import { BroadcastEstimate, BroadcastPreview, BroadcastReport, BroadcastTest } from './schema.ts'
 import * as schema from './schema.ts'
-import { scheduleBroadcast, sendBroadcast } from './start-broadcast.ts'
 import { testBroadcast } from './test-broadcast.ts'
 
 const CREATE = { status: 201, description: 'The broadcast is a draft: nothing is sent.' } as const

@@ -8,11 +8,10 @@ import { nextMessageId } from '../outbound/next-message-id.ts'
 import { queueMessages } from '../outbound/queue-messages.ts'
 import { assertHeaderFile } from '../templates/assert-header-file.ts'
 import { fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
-import { assertExisting } from './audience/assert-audience.ts'
+import { assertExisting } from './audience/replace-audience.ts'
 import { loadCandidates } from './audience/candidates.ts'
 import { decideRecipients } from './audience/decide-recipients.ts'
-import type { BroadcastTest } from './report/schema.ts'
-import type { TestBroadcast } from './schema.ts'
+import type { BroadcastTest, TestBroadcast } from './schema.ts'
 
 /**
  * Sends the message of a broadcast to a few people at once, who do not become recipients of it. They were chosen one by

@@ -5,7 +5,7 @@ import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { attributeOptOuts } from '../broadcast-recipients/attribute-opt-outs.ts'
+import { attributeOptOuts } from '../broadcast-recipients/attribute-responses.ts'
 
 export type ConsentChange = Pick<ConsentEntryRow, 'contactId' | 'purpose' | 'state' | 'source'> &
   Partial<Pick<ConsentEntryRow, 'actor' | 'text' | 'keyword' | 'channelId' | 'messageId'>> & {

@@ -1,7 +1,7 @@
 import { sqlFragment, joinFragments } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
-import { keptSumSql } from '../counts/read-count.ts'
+import { keptSumSql } from '../counts/count-sql.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { RUN_SOURCE, type RunDetails, toRun } from './queries.ts'
 import { isImpossible, type RunFilters, toRunConditions, toStatusConditions } from './run-filters.ts'

@@ -1,7 +1,7 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { countSql } from '../counts/read-count.ts'
+import { countSql } from '../counts/count-sql.ts'
 import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import type { Tag, TagRef } from './schema.ts'
 

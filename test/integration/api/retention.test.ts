@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/maintain-counts.ts'
 import { deleteExpired } from '../../../src/features/retention/delete-expired.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { newId } from '../../../src/platform/ids.ts'

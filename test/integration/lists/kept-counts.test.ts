@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { recount } from '../../../src/features/counts/recount.ts'
-import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
+import { recount, rollUpCounts } from '../../../src/features/counts/maintain-counts.ts'
 import {
   buildChannel,
   buildContact,

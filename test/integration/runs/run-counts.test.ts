@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/maintain-counts.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createRandom } from '../../support/random.ts'

@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../../support/app.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-import { rollUpCounts } from '../../../src/features/counts/roll-up-counts.ts'
+import { rollUpCounts } from '../../../src/features/counts/maintain-counts.ts'
 
 const ASKING = {
   version: 1,

@@ -1,7 +1,15 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import { Contact, Group, Tag } from '../../../models/contacts.ts'
+import { NotFoundError } from '../../../platform/errors.ts'
+import { isUuid } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'
-import { assertAudience } from './assert-audience.ts'
 import type { Audience, AudienceInput } from './schema.ts'
+
+const COUNTERS = {
+  Group: (tx: Scope, ids: string[]) => tx.query(Group).whereIn('id', ids).resultSize(),
+  Tag: (tx: Scope, ids: string[]) => tx.query(Tag).whereIn('id', ids).resultSize(),
+  Contact: (tx: Scope, ids: string[]) => tx.query(Contact).whereIn('id', ids).resultSize(),
+}
 
 /**
  * Replaces the audience of a locked broadcast. Phone numbers are stored in a table of their own, because there may be
@@ -26,4 +34,24 @@ export async function replaceAudience(tx: Scope, broadcastId: string, input: Aud
 export async function deletePhones(tx: Scope, broadcastId: string): Promise<void> {
   await tx.sql('deletePhones')`
     delete from broadcast_phones where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}`
+}
+
+/** @throws NotFoundError if one of the ids is not that of a record of the workspace */
+export async function assertExisting(tx: Scope, noun: keyof typeof COUNTERS, ids: string[]): Promise<void> {
+  const distinct = [...new Set(ids.map((id) => id.toLowerCase()))]
+  if (distinct.length === 0) return
+  const count = distinct.every(isUuid) ? await COUNTERS[noun](tx, distinct) : 0
+  if (count !== distinct.length) throw new NotFoundError(noun)
+}
+
+/**
+ * Asserts that all groups, tags and contacts of an audience exist in this workspace.
+ * @throws NotFoundError
+ */
+async function assertAudience(tx: Scope, { exclude = {}, ...audience }: AudienceInput): Promise<void> {
+  const listIds = (name: 'groupIds' | 'tagIds' | 'contactIds') => [...(audience[name] ?? []), ...(exclude[name] ?? [])]
+  const [groupIds, tagIds, contactIds] = [listIds('groupIds'), listIds('tagIds'), listIds('contactIds')]
+  await assertExisting(tx, 'Group', groupIds)
+  await assertExisting(tx, 'Tag', tagIds)
+  await assertExisting(tx, 'Contact', contactIds)
 }

@@ -6,8 +6,7 @@ import { NotFoundError } from '../../../platform/errors.ts'
 import { isUuid } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { addsUp, readCounts } from '../counts.ts'
-import type { BroadcastRef } from '../schema.ts'
-import type { BroadcastReport } from './schema.ts'
+import type { BroadcastRef, BroadcastReport } from '../schema.ts'
 
 const ITEMS_MAX = 1000
 

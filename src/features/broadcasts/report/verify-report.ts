@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { digestSql } from '../audience/snapshot-portion.ts'
+import { digestSql } from '../audience/snapshot-recipients.ts'
 import { addsUp, NO_COUNTS } from '../counts.ts'
-import type { Counts } from '../schema.ts'
+import type { BroadcastReport, Counts } from '../schema.ts'
 import { getReport, type ReportSource } from './get-report.ts'
-import type { BroadcastReport } from './schema.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 

@@ -2,8 +2,7 @@ import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { AppError } from '../../../platform/errors.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { loadSendableTemplate } from '../../templates/sendable-template.ts'
-import { snapshotPortion } from '../audience/snapshot-portion.ts'
-import { hashSnapshot } from '../report/hash-snapshot.ts'
+import { hashSnapshot, snapshotPortion } from '../audience/snapshot-recipients.ts'
 import { changeStatus } from '../transitions.ts'
 
 /** Starts a locked broadcast whose time has come. Returns true if it has started. */

@@ -1,14 +1,20 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import { groupBy } from '../../../platform/group-by.ts'
+import { forEachTenant } from '../../../platform/jobs/for-each-tenant.ts'
 import type { Job } from '../../../platform/jobs/job-queue.ts'
+import { addMs, SECOND } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { broadcastJob } from '../../automation/jobs.ts'
 import { takeChannelAlerts } from '../../broadcast-recipients/channel-alerts.ts'
-import { pauseLocked, cancelPending } from './withdraw-recipients.ts'
 import { TRANSITIONS } from '../transitions.ts'
-import { prepareBroadcast, startScheduled } from './prepare-broadcast.ts'
 import { lockBucket } from './pacing.ts'
+import { prepareBroadcast, startScheduled } from './prepare-broadcast.ts'
 import { sendBatch } from './send-batch.ts'
+import { cancelPending, pauseLocked } from './withdraw-recipients.ts'
+
+/** Longer than the pause between two batches, and shorter than a wait for quiet hours to end. */
+const SOON_MS = 10 * SECOND
 
 /**
  * Prepares, sends and cancels the broadcasts of a channel, a portion of each, and enqueues itself again if more can be done
@@ -87,4 +93,25 @@ export async function enqueueDueBroadcasts(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueBroadcasts')`
     select distinct tenant_id, channel_id from broadcasts where work_at <= ${system.now()}`
   system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
+}
+
+/**
+ * Records the progress of the broadcasts that have work to do, now or soon, where no numbers of recipients are kept, which
+ * is a distributed database. Elsewhere it is recorded when a number changes.
+ */
+export async function recordProgress(system: SystemScope): Promise<void> {
+  const rows = await system.acrossTenants<{ tenantId: string; id: string }>('listUncountedBroadcasts')`
+    select b.tenant_id, b.id from broadcasts b
+    where b.work_at <= ${addMs(system.now(), SOON_MS)} and b.status in ('preparing', 'sending', 'canceled') and not exists (
+      select from kept_counts mark where mark.tenant_id = b.tenant_id and mark.counter = 'recipients'
+        and mark.owner_id = b.tenant_id)`
+  const byTenant = groupBy(rows, ({ tenantId }) => tenantId)
+  await forEachTenant(rows, { log: system.log, task: 'record progress' }, (tenantId) => {
+    const changed = byTenant.get(tenantId) ?? []
+    return system
+      .forTenant(tenantId)
+      .transaction((tx) =>
+        tx.record(...changed.map(({ id }) => ({ type: 'broadcast.progress' as const, data: { broadcastId: id } }))),
+      )
+  })
 }

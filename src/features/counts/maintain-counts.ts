@@ -6,12 +6,27 @@ import {
   sqlFragment,
   type SqlFragment,
 } from '../../platform/database/statements/statement.ts'
-import type { Scope } from '../../scope/scope.ts'
-import { countByKeySql, COUNTERS } from './counter.ts'
-import { lockCounts } from './lock-counts.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { PHONE_SPELLINGS } from '../../platform/phone.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { countByKeySql, type Counter, COUNTERS } from './count-sql.ts'
+
+const BATCH = 10_000
 
 type Source = Pick<Scope, 'sql' | 'tenantId'>
+
+/**
+ * Adds the recorded changes to the kept numbers, of all workspaces or of those in which a counter has changed, and records
+ * the progress of broadcasts. A concurrent reader sees each change exactly once, in one table or the other.
+ */
+export async function rollUpCounts(system: SystemScope, changed: Counter | null = null): Promise<void> {
+  const tenants = await system.acrossTenants<{ tenantId: string }>('findTenantsWithCountDeltas')`
+    select distinct tenant_id from kept_count_deltas where ${changed}::text is null or counter = ${changed}`
+  await forEachTenant(tenants, { log: system.log, task: 'roll up counts' }, async (tenantId) => {
+    for (let taken = BATCH; taken === BATCH;) taken = await system.forTenant(tenantId).transaction(rollUpBatch)
+  })
+}
 
 /** Recounts each workspace. Parley may be running. Returns the number of workspaces. */
 export async function recountAll(db: Database): Promise<number> {
@@ -33,6 +48,37 @@ export async function recount(db: Database, tenantId: string): Promise<void> {
     const [workspace] = await source.sql('lockWorkspace')`select 1 from workspaces where id = ${tenantId} for key share`
     if (workspace && (await hasTriggers(tx))) await recountRows(source)
   })
+}
+
+/** The last changes of a deleted workspace or broadcast are dropped. */
+async function rollUpBatch(tx: Scope): Promise<number> {
+  const { tenantId } = tx
+  await lockCounts(tx)
+  const [row] = await tx.sql<{ taken: number; hasZero: boolean; broadcastIds: string[] }>('rollUpCounts')`
+    with taken as (
+      delete from kept_count_deltas where tenant_id = ${tenantId} and seq in (
+        select seq from kept_count_deltas where tenant_id = ${tenantId} order by seq limit ${BATCH})
+      returning counter, owner_id, key, delta),
+    added as (
+      insert into kept_counts (tenant_id, counter, owner_id, key, count)
+      select ${tenantId}::uuid, counter, owner_id, key, sum(delta) from taken
+      where exists (select from workspaces where id = ${tenantId})
+      group by counter, owner_id, key having sum(delta) <> 0
+      on conflict (tenant_id, counter, owner_id, key) do update set count = kept_counts.count + excluded.count
+      returning count)
+    select count(*)::int as taken, exists (select from added where count = 0) as has_zero, array(
+      select id from broadcasts
+      where tenant_id = ${tenantId} and id in (select owner_id from taken where counter = 'recipients')) as broadcast_ids
+    from taken`
+  if (row?.hasZero)
+    await tx.sql('dropZeroCounts')`
+      delete from kept_counts where tenant_id = ${tenantId} and count = 0 and counted_at is null`
+  const progress = (row?.broadcastIds ?? []).map((broadcastId) => ({
+    type: 'broadcast.progress' as const,
+    data: { broadcastId },
+  }))
+  await tx.record(...progress)
+  return row?.taken ?? 0
 }
 
 function toSource(db: Database, tenantId: string): Source {
@@ -84,4 +130,12 @@ function phoneKeySql(phone: SqlFragment): SqlFragment {
       sqlFragment`regexp_replace(${key}, ${pattern.source}, ${replacement.replaceAll('$', '\\')})`,
     phone,
   )
+}
+
+/**
+ * Makes the transaction the only one that rolls up or recounts the numbers of a workspace. Those that write rows do not wait
+ * for it.
+ */
+async function lockCounts(tx: Pick<Scope, 'sql' | 'tenantId'>): Promise<void> {
+  await tx.sql('lockCounts')`select pg_advisory_xact_lock(hashtextextended(${`counts ${tx.tenantId}`}, 0))`
 }

@@ -3,8 +3,16 @@ import { broadcastJob } from '../automation/jobs.ts'
 import { deletePhones } from './audience/replace-audience.ts'
 import { getBroadcast } from './queries.ts'
 import type { Broadcast, BroadcastRef } from './schema.ts'
-import { cancelPending, withdrawQueued } from './sending/withdraw-recipients.ts'
+import { cancelPending, pauseLocked, withdrawQueued } from './sending/withdraw-recipients.ts'
 import { changeStatus, lockForTransition } from './transitions.ts'
+
+/** @throws NotFoundError, ConflictError `broadcast_status_conflict` */
+export function pauseBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
+  return scope.transaction(async (tx) => {
+    await pauseLocked(tx, await lockForTransition(tx, broadcastId, 'pause'), 'user')
+    return getBroadcast(tx, { broadcastId })
+  })
+}
 
 /**
  * Cancels a broadcast. Recipients to whom nothing is sent yet are canceled, a large number of them by a worker; messages

@@ -1,16 +1,19 @@
+import { createHash } from 'node:crypto'
 import type { SendableTemplate } from '../../../channels/templates/fill-template.ts'
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
-import { newId } from '../../../platform/ids.ts'
+import { sqlText } from '../../../platform/database/statements/statement.ts'
+import { newId, NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { toDueTime } from '../schedule.ts'
 import { loadCandidates } from './candidates.ts'
 import { decideRecipients, type Decision } from './decide-recipients.ts'
 import { listSources, readPortion } from './sources.ts'
-import { sqlText } from '../../../platform/database/statements/statement.ts'
 
 /** Size of the parameters that a statement stores. Serializing more would hold up the event loop. */
 const INSERTED_BYTES_MAX = 1024 * 1024
+
+const DIGESTS_PER_PAGE = 5000
 
 /**
  * Adds the next portion of the audience to the recipients of a locked broadcast and moves its cursor, in one transaction:
@@ -61,6 +64,27 @@ function* groupBySize(decisions: Decision[]): Generator<Decision[]> {
 export function digestSql(row: string): string {
   return `sha256(convert_to(${row}.contact_id::text || chr(10) || coalesce(${row}.address, '') || chr(10)
     || ${row}.params::text, 'UTF8'))`
+}
+
+/**
+ * Returns the SHA-256 of the list of recipients, in hexadecimal: of their digests in the order of their IDs. A digest
+ * stays when a contact is deleted, and a retry changes none.
+ */
+export async function hashSnapshot(scope: Scope, broadcastId: string): Promise<string> {
+  const hash = createHash('sha256')
+  let after: string = NIL_ID
+  for (let count = DIGESTS_PER_PAGE; count === DIGESTS_PER_PAGE;) {
+    const [page] = await scope.sql<{ digests: Buffer | null; count: number; lastId: string | null }>('hashSnapshot')`
+    select string_agg(digest, '' order by id) as digests, count(*)::int as count,
+         (array_agg(id order by id desc))[1] as last_id
+       from (
+         select id, digest from broadcast_recipients
+         where tenant_id = ${scope.tenantId} and broadcast_id = ${broadcastId} and id > ${after} order by id limit ${DIGESTS_PER_PAGE}) page`
+    hash.update(page?.digests ?? Buffer.alloc(0))
+    count = page?.count ?? 0
+    after = page?.lastId ?? after
+  }
+  return hash.digest('hex')
 }
 
 async function insertRecipients(tx: Scope, broadcast: BroadcastRow, decisions: Decision[]): Promise<void> {
