@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadConfig } from '../src/config.ts'
-import { advanceMailboxes } from '../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../src/features/execution/engine-port.ts'
 import { createTasks } from '../src/jobs.ts'
 import { openDependencies } from '../src/dependencies.ts'
 import { createLogger } from '../src/platform/log.ts'

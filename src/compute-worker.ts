@@ -1,4 +1,4 @@
-import { checkDefinitionTask } from './features/definition-checks/check-definition-task.ts'
+import { checkDefinitionTask } from './features/definition-checks/check-definition.ts'
 import { rebuildTask } from './features/replay/rebuild-task.ts'
 import { simulateQueuedTask, simulateTask } from './features/simulations/simulation-tasks.ts'
 import { workflowTestTask } from './features/workflow-tests/workflow-test-task.ts'

@@ -1,7 +1,7 @@
 import type { Area } from '../mutant.ts'
 
 const SEND = 'src/features/messages/send-message.ts'
-const RELEASE = 'src/features/messages/release-scheduled-messages.ts'
+const RELEASE = 'src/features/messages/scheduled-messages.ts'
 
 export const MESSAGES: Area = {
   name: 'messages',

@@ -4,7 +4,7 @@ const CLAIM = 'src/features/outbound/claim-messages.ts'
 const SETTLE = 'src/features/outbound/settle-messages.ts'
 const STATUSES = 'src/features/outbound/statuses/apply-statuses.ts'
 const EARLY = 'src/features/outbound/statuses/attach-early-statuses.ts'
-const PROMOTE = 'src/features/outbound/promote-statuses.ts'
+const PROMOTE = 'src/features/outbound/statuses/promote-statuses.ts'
 const RECONCILE = 'src/features/outbound/reconcile-outbox.ts'
 
 export const OUTBOUND: Area = {
@@ -264,7 +264,7 @@ export const OUTBOUND: Area = {
     },
     {
       name: 'statuses of known messages are purged',
-      file: 'src/features/outbound/statuses/purge-unattached-statuses.ts',
+      file: 'src/features/outbound/statuses/attach-early-statuses.ts',
       original: 't.message_id is null and ',
       mutated: '',
       tests: ['integration/channels/late-statuses.test.ts'],

@@ -1,5 +1,6 @@
 import type { Job } from '../../platform/jobs/job-queue.ts'
-import { SECOND } from '../../platform/time.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 
 /**
  * Delay after which due work is offered to all workers: the process that it was handed to has ended, or has more to do than
@@ -35,4 +36,16 @@ export function typingJob(tenantId: string, conversationId: string): Job {
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
   return { task: 'execute', tenantId, key: tenantId }
+}
+
+/**
+ * Enqueues processing for every tenant with a mailbox item that has been due for `overdueMs`, so that a lost job delays
+ * items but loses none.
+ */
+export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): Promise<void> {
+  const before = addMs(system.now(), -overdueMs)
+  // What is due at once has a due time long ago, so its age counts.
+  const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
+    select distinct tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
+  system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

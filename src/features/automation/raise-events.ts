@@ -1,7 +1,7 @@
+import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
-import { findMailboxes } from './find-mailboxes.ts'
 import { advanceJob } from './jobs.ts'
 import { listPublished } from './published-workflows.ts'
 import { putItems } from './store/mailbox-store.ts'
@@ -14,6 +14,8 @@ export type RaisedEvent = {
   /** Number of runs between the event and the action of a person or external system that caused it. */
   depth?: number
 }
+
+export type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
 
 /**
  * Puts events into mailboxes, so that workflows react to them: into that of the event's conversation, else of the
@@ -37,6 +39,25 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   if (items.length === 0) return
   await putItems(tx, items)
   tx.enqueue(advanceJob(tx.tenantId))
+}
+
+/** Finds the mailbox of each contact: its newest conversation, or the contact itself if it has none. */
+export async function findMailboxes(tx: Scope, contactIds: string[]): Promise<Map<string, ContactMailbox>> {
+  if (contactIds.length === 0) return new Map()
+  const rows = await tx.sql<{ contactId: string; conversationId: string | null }>('findMailboxes')`
+    select c.id as contact_id, newest.id as conversation_id
+     from contacts c left join lateral (
+       select cv.id from conversations cv where cv.tenant_id = ${tx.tenantId} and cv.contact_id = c.id
+       order by cv.last_message_at desc nulls last, cv.id desc limit 1) newest on true
+     where c.tenant_id = ${tx.tenantId} and c.id = any(${contactIds})`
+  return new Map(
+    rows.map(({ contactId, conversationId }) => [
+      contactId,
+      conversationId === null
+        ? { mailbox: { kind: 'contact', id: contactId }, conversationId }
+        : { mailbox: { kind: 'conversation', id: conversationId }, conversationId },
+    ]),
+  )
 }
 
 async function listTriggerTypes(tx: Scope): Promise<Set<string>> {

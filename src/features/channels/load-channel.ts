@@ -1,7 +1,9 @@
 import type { Channel as Adapter } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
+import type { TemplateProvider } from '../../channels/templates/template-provider.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
@@ -98,4 +100,17 @@ export async function reconnectChannel(tx: Scope, channelId: string): Promise<vo
      update outbox o set not_before = ${tx.now()} from locked
      where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.message_id = locked.message_id and o.leased_at is null`
   tx.enqueue(deliverJob(tx.tenantId, channelId))
+}
+
+/**
+ * Returns the client of the templates of a channel's account; null for the sandbox, which has no provider.
+ * @throws NotFoundError, UnprocessableError `business_account_missing`
+ */
+export async function loadTemplateProvider(scope: Scope, channelId: string): Promise<TemplateProvider | null> {
+  const { kind, adapter } = await loadChannel(scope, channelId)
+  if (kind === 'sandbox' || adapter.templates) return adapter.templates
+  throw new UnprocessableError(
+    'business_account_missing',
+    'The channel does not name its WhatsApp Business Account, to which templates belong. Set wabaId with PATCH /api/channels/{channelId}',
+  )
 }

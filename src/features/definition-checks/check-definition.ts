@@ -1,14 +1,60 @@
 import { type Compilation, compileDefinition } from '../../engine/compile/compile-definition.ts'
 import { type Problem, problemAt } from '../../engine/language/definition/problems.ts'
-import { findLiteralSecrets } from '../workflows/literal-secrets.ts'
-import { findUnsupported, type Unsupported } from './find-unsupported.ts'
+import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import { defineTask } from '../../platform/compute/compute-task.ts'
+import { SECOND } from '../../platform/time.ts'
+import { stepTypes } from '../../steps/index.ts'
 import { workflowLanguage, workflowLanguageWithLoopback } from '../../workflow-language.ts'
+import { findLiteralSecrets } from '../workflows/literal-secrets.ts'
 import { type DefinitionPart, listSteps, listTriggers, toRootPart } from '../workflows/stored-definition.ts'
+import { checkConditions } from './check-conditions.ts'
+import { checkIneffectiveFields } from './check-ineffective-fields.ts'
+import { checkWindow } from './check-window.ts'
+import { findUnsupported, type Unsupported } from './find-unsupported.ts'
+import { listReferences, type Reference } from './list-references.ts'
+
+/** The result of all checks that need nothing but the definition. */
+export type DefinitionCheck = {
+  compiled: CompiledDefinition | null
+  errors: ProblemList
+  warnings: ProblemList
+  /** Warnings about fields and conditions of a valid definition. */
+  fieldWarnings: ProblemList
+  /** Warnings about steps of a valid definition that may fail when they are reached. */
+  stepWarnings: ProblemList
+  references: Reference[]
+}
+
+/** Compiles and checks a definition on a compute thread: 1 MB of patterns, templates and schemas takes minutes. */
+export const checkDefinitionTask = defineTask({
+  name: 'check-definition',
+  deadlineMs: 5 * SECOND,
+  budgetMessage:
+    'Checking the definition takes too long or too much memory. Use fewer or simpler patterns, templates and JSON Schemas',
+  run: ({ definition, allowsLoopback }: { definition: unknown; allowsLoopback: boolean }): DefinitionCheck => {
+    const { compiled, errors, warnings } = checkDefinition(definition, { allowsLoopback })
+    const fieldWarnings = compiled ? [...checkIneffectiveFields(definition), ...checkConditions(definition)] : []
+    const stepWarnings = compiled ? [...checkWindow(compiled, definition), ...checkContactRequired(definition)] : []
+    return {
+      compiled,
+      errors: toProblemList(errors),
+      warnings: toProblemList(warnings),
+      fieldWarnings: toProblemList(fieldWarnings),
+      stepWarnings: toProblemList(stepWarnings),
+      references: listReferences(definition),
+    }
+  },
+})
 
 /** Property that JavaScript objects lose when they are copied. */
 const REMOVED_NAME = '__proto__'
 /** Fields that are visited as parts of their own, or not at all. */
 const SKIPPED_FIELDS: ReadonlySet<string> = new Set(['steps', 'triggers', 'ui'])
+
+const PROBLEMS_MAX = 100
+
+/** The first problems of a list that may be long, and the number of all. */
+type ProblemList = { items: Problem[]; total: number }
 
 /**
  * Compiles a definition, or lists its errors as far as they can be found without the workspace. Features of the language
@@ -25,6 +71,35 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
   const others = errors.filter((error) => !unsupported.some((one) => covers(one, error)))
   const unsupportedErrors = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
   return { compiled: null, errors: [...others, ...additional, ...unsupportedErrors], warnings }
+}
+
+export function toProblemList(problems: Problem[]): ProblemList {
+  return { items: problems.slice(0, PROBLEMS_MAX), total: problems.length }
+}
+
+/** Joins lists to one of at most 100 problems, of which the last one says how many are left out. */
+export function joinProblems(...lists: ProblemList[]): Problem[] {
+  const items = lists.flatMap((list) => list.items)
+  const total = lists.reduce((sum, list) => sum + list.total, 0)
+  if (total <= PROBLEMS_MAX) return items
+  const listed = items.slice(0, PROBLEMS_MAX - 1)
+  const message = `The definition has ${total - listed.length} more problems. Fix the listed ones first`
+  return [...listed, { stepId: null, code: 'more_problems', path: '', message }]
+}
+
+/** Warns of steps that need a contact in a workflow whose schedule has no group: its runs have no contact. */
+function checkContactRequired(definition: unknown): Problem[] {
+  const isContactless = listTriggers(definition).some(
+    ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
+  )
+  const step = isContactless
+    ? listSteps(definition).find(
+        ({ fields }) => fields['disabled'] !== true && stepTypes.get(String(fields['type']))?.needsContact,
+      )
+    : undefined
+  if (!step) return []
+  const description = 'needs a contact, and a schedule without groupId starts runs without one'
+  return [problemAt(step.location, '', 'no_contact', description)]
 }
 
 function covers({ within }: Unsupported, { path }: Problem): boolean {

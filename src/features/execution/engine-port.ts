@@ -1,20 +1,47 @@
+import { advance } from '../../engine/mailbox/advance.ts'
 import type { DecisionPort, EnginePort } from '../../engine/mailbox/ports.ts'
+import type { MailboxStore, RunStore } from '../../engine/mailbox/store.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
 import { newId } from '../../platform/ids.ts'
-import type { JobControl } from '../../platform/jobs/job-queue.ts'
+import type { Job, JobControl } from '../../platform/jobs/job-queue.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
+import { advanceJob } from '../automation/jobs.ts'
 import { loadPublished, loadWorkflows } from '../automation/published-workflows.ts'
-import { engineStore } from '../automation/store/engine-store.ts'
 import { loadMessages } from '../automation/store/load-messages.ts'
-import { listDueMailboxes } from '../automation/store/mailbox-store.ts'
+import {
+  listDueMailboxes,
+  lockMailboxes,
+  nextItem,
+  postponeItem,
+  putItems,
+  resetAttempts,
+  takeItems,
+} from '../automation/store/mailbox-store.ts'
+import { countCascades, loadActiveRuns, saveRuns, saveSteps, saveWaits } from '../automation/store/run-store.ts'
+import type { StoreTransaction } from '../automation/store/store-transaction.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
-import { applyAdvance } from './apply-advance.ts'
 import { withResources } from '../templates/load-resources.ts'
+import { applyAdvance } from './apply-advance.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { SendsAfterCommit } from './send-after-commit.ts'
+
+/** The engine's store on Postgres. */
+const engineStore: MailboxStore<StoreTransaction> & RunStore<StoreTransaction> = {
+  lockMailboxes,
+  takeItems,
+  nextItem,
+  postponeItem,
+  resetAttempts,
+  putItems,
+  loadActiveRuns,
+  saveRuns,
+  saveWaits,
+  saveSteps,
+  countCascades,
+}
 
 /** The dependencies of decisions in a transaction that is already open. */
 export const decisionPort: DecisionPort<Scope> = {
@@ -49,4 +76,14 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
       else system.log.error(fields, 'failed to advance a mailbox')
     },
   }
+}
+
+/** Advances a tenant's mailboxes. Safe to run in parallel: a mailbox is locked, and its items are claimed once. */
+export async function advanceMailboxes(
+  system: SystemScope,
+  { tenantId }: Pick<Job, 'tenantId'>,
+  control?: JobControl,
+): Promise<void> {
+  const isMoreDue = await advance(enginePort(system, control), tenantId)
+  if (isMoreDue) system.enqueue(advanceJob(tenantId))
 }

@@ -3,7 +3,7 @@ import type { StepFailure } from '../../engine/model/step.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ModelReply, Usage } from '../ai-provider/request-completion.ts'
-import type { ClaimedCall } from './claim-calls.ts'
+import type { ClaimedCall } from './call-queue.ts'
 import { sanitizeResult } from './sanitize-result.ts'
 
 /** A tool call of the model, with its output or error. */

@@ -1,14 +1,13 @@
+import { StepError } from '../../engine/language/step-error.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { StepFailure } from '../../engine/model/step.ts'
-import { StepError } from '../../engine/language/step-error.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ModelReply } from '../ai-provider/request-completion.ts'
-import { findCallableTool } from '../tools/queries.ts'
 import { type CallLimits, prepareCall, type PreparedCall, type ToolCaller } from '../tools/prepare-call.ts'
+import { findCallableTool } from '../tools/queries.ts'
 import { toFailure } from '../tools/tool-failure.ts'
 import type { AiTranscript, TranscriptEntry } from './ai-transcript.ts'
-import { omitContextInput, toToolName } from './model-tools.ts'
 
 const OUTPUT_LENGTH_MAX = 32_768
 
@@ -16,6 +15,9 @@ type ToolCall = NonNullable<ModelReply['tool_calls']>[number]
 
 /** The caller of a tool, the tools that the model may call, and the limits of a call. */
 export type ToolCallContext = { caller: ToolCaller; tools: readonly string[]; limits: CallLimits }
+
+/** Inputs that the run sets, not the model: a customer must not make it act on other contacts or conversations. */
+const CONTEXT_INPUTS = new Set(['contactId', 'conversationId'])
 
 /**
  * Executes a tool call of the model and appends its result to the transcript. An error is a result too, so that the model
@@ -46,6 +48,23 @@ export async function callModelTool(
   // The result of an aborted call says nothing about the tool.
   context.limits.signal.throwIfAborted()
   return transcript.append(scope, async () => toEntry(result, input))
+}
+
+/**
+ * Describes tools in the format of model providers. Many providers reject dots in names, so they become dashes, which
+ * tool names cannot contain.
+ * @throws StepError `unknown_tool`, `tool_disabled`
+ */
+export async function describeTools(scope: Scope, names: readonly string[]): Promise<JsonObject[]> {
+  const tools = await Promise.all(names.map((name) => findCallableTool(scope, name)))
+  return tools.map(({ tool: { name, description, inputSchema }, row }) => ({
+    type: 'function',
+    function: {
+      name: name.replaceAll('.', '-'),
+      description,
+      parameters: row ? inputSchema : toModelSchema(inputSchema),
+    },
+  }))
 }
 
 async function prepare(
@@ -84,4 +103,21 @@ async function toResult<T>(execute: () => Promise<T>): Promise<ToolCallResult<T>
 function parseArguments(text: string): unknown {
   const value = text.trim() === '' ? {} : parseJson(text)
   return value === undefined ? text : value
+}
+
+function toToolName(modelName: string): string {
+  return modelName.replaceAll('-', '.')
+}
+
+/** Removes the inputs of a built-in tool that the run sets. */
+function omitContextInput(input: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !CONTEXT_INPUTS.has(name)))
+}
+
+function toModelSchema({ properties, required, ...schema }: JsonObject): JsonObject {
+  return {
+    ...schema,
+    properties: omitContextInput({ ...Object(properties) }),
+    required: (Array.isArray(required) ? required : []).filter((name) => !CONTEXT_INPUTS.has(String(name))),
+  }
 }

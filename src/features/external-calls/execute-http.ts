@@ -4,7 +4,7 @@ import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { SECOND } from '../../platform/time.ts'
 import { applyCredential } from '../credentials/apply-credential.ts'
-import { idempotencyKey, type Executor } from './claim-calls.ts'
+import { idempotencyKey, type Executor } from './call-queue.ts'
 
 const TIMEOUT_MS = 10 * SECOND
 const TIMEOUT_MS_MAX = 60 * SECOND

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { takePassage } from './throttle-windows.ts'
-import { type Executor, idempotencyKey } from './claim-calls.ts'
+import { type Executor, idempotencyKey } from './call-queue.ts'
 import { executeAi } from './execute-ai.ts'
 import { executeHttp } from './execute-http.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'

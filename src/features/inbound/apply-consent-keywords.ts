@@ -9,8 +9,7 @@ import {
 import { findSendObstacle } from '../../channels/send-obstacle.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { isWindowOpen, windowExpiryFrom } from '../conversations/service-window.ts'
-import { nextMessageId } from '../outbound/next-message-id.ts'
-import { queueMessages } from '../outbound/queue-messages.ts'
+import { nextMessageId, queueMessages } from '../outbound/queue-messages.ts'
 import type { NewInboundMessage } from './insert-inbound.ts'
 
 type KeywordMessage = ConsentKeyword & { received: NewInboundMessage }

@@ -3,7 +3,7 @@ import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getBroadcast } from '../broadcasts/queries.ts'
 import { Broadcast, type FollowBroadcast } from '../broadcasts/schema.ts'
-import { EventItems } from './event-items.ts'
+import { EventItems } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [

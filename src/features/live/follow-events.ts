@@ -1,11 +1,12 @@
-import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, DAY, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
+import type { FollowEvents } from '../events/schema.ts'
 import { EVENT_DAYS_MAX } from '../retention/limits.ts'
 import { getRetention } from '../retention/settings.ts'
-import { type FeedEvent, lastPosition, openEventFeed } from './event-feed.ts'
+import { EventItems, type FeedEvent, lastPosition, openEventFeed } from './event-feed.ts'
 
 export type FollowedEvent = { cursor: string; event: FeedEvent }
 
@@ -30,6 +31,11 @@ const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 /** All types if `types` is null. */
 type Following = { types: string[] | null; signal: AbortSignal }
 
+/** An event of the workspace. Its `data` has ids only. */
+export type WorkspaceEvent = { type: 'event'; event: Pick<FeedEvent, 'type' | 'data' | 'at'> } | StreamStart
+
+const ITEMS = new EventItems<WorkspaceEvent>()
+
 /**
  * Follows the events of a workspace from the cursor `after` until `signal` aborts: each event once, in the same order
  * for every subscriber. Without `after` the stream starts now; its position is fixed before this returns, so every
@@ -48,6 +54,15 @@ export async function followEvents(
   if (last && isKnown && (await hasNextEvent(scope, last, current)))
     return follow(scope, { from: last, current, ...following })
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
+}
+
+/** Follows the events of a workspace, all or those of some types, from `lastEventId`: each once and in order. */
+export async function followWorkspace(
+  scope: Scope,
+  { types, lastEventId }: FollowEvents,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<StreamItem<WorkspaceEvent>>> {
+  return toWorkspaceEvents(await followEvents(scope, { after: lastEventId ?? null, types: types ?? null, signal }))
 }
 
 async function* startAndFollow(
@@ -140,4 +155,17 @@ function createWakeup(): Wakeup {
       resume = undefined
     },
   }
+}
+
+async function* toWorkspaceEvents(
+  events: Awaited<ReturnType<typeof followEvents>>,
+): AsyncGenerator<StreamItem<WorkspaceEvent>> {
+  for await (const item of events) {
+    if ('event' in item) yield [item.cursor, await ITEMS.get(item.event, '', () => toItem(item.event))]
+    else yield [item.cursor, { type: item.type }]
+  }
+}
+
+async function toItem({ type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
+  return { type: 'event', event: { type, data, at } }
 }

@@ -2,7 +2,7 @@ import { Conversation as ConversationRow, Message as MessageRow } from '../../mo
 import type { Scope } from '../../scope/scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'
-import { EventItems } from './event-items.ts'
+import { EventItems } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [

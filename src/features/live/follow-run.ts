@@ -1,7 +1,6 @@
 import { Run as RunRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { FeedEvent } from './event-feed.ts'
-import { EventItems } from './event-items.ts'
+import { EventItems, type FeedEvent } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 import { findRun, runStepQuery, toRun, toRunStep } from '../runs/queries.ts'
 import { type FollowRun, Run, RunStep } from '../runs/schema.ts'

@@ -7,7 +7,7 @@ import { FollowRun } from '../runs/schema.ts'
 import { followBroadcast } from './follow-broadcast.ts'
 import { followMessages } from './follow-messages.ts'
 import { followRun } from './follow-run.ts'
-import { followWorkspace } from './follow-workspace.ts'
+import { followWorkspace } from './follow-events.ts'
 
 export const conversationSubscriptionsRouter = router({
   onMessage: viewerProcedure

@@ -2,12 +2,12 @@ import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { ConversationRef, Message } from '../conversations/schema.ts'
-import { cancelMessage } from './cancel-message.ts'
+import { cancelMessage } from './scheduled-messages.ts'
 import { getMessage } from './queries.ts'
 import { MessageRef, SendMessage, SendToRecipient } from './schema.ts'
 import { sendMessage } from './send-message.ts'
 import { sendToRecipient } from './send-to-recipient.ts'
-import { showTyping } from './show-typing.ts'
+import { showTyping } from './read-receipts.ts'
 
 const CONTENT =
   'The message has exactly one kind of content: `body`, `media`, `sticker`, `location`, `contacts`, `reaction`, `buttons`, `list`, `link` or `template`; a `body` goes with `media`, `buttons`, `list` and `link`. All but templates need an open service window: 24 hours from the last message of the customer.'

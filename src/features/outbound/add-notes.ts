@@ -1,6 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { messageEvent, type MessageRef } from './message-event.ts'
+import { messageEvent, type MessageRef } from './message-status.ts'
 
 export type NewNote = {
   id: string

@@ -1,6 +1,5 @@
 import type { Scope } from '../../scope/scope.ts'
-import { messageEvent, type MessageRef } from './message-event.ts'
-import { allowsSql, statusSql } from './message-status.ts'
+import { allowsSql, messageEvent, type MessageRef, statusSql } from './message-status.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 
 /** Cancels the unclaimed messages in the outbox that a canceled run and its canceled child runs queued. */

@@ -7,8 +7,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { findSendObstacle, type Recipient, type SendObstacle } from '../../channels/send-obstacle.ts'
 import { maySendSql } from '../channels/load-channel.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
-import type { MessageRef } from './message-event.ts'
-import { allowsSql, statusSql } from './message-status.ts'
+import { allowsSql, type MessageRef, statusSql } from './message-status.ts'
 import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 
 /** The delivery of a message that was claimed this long ago and is not settled is unknown. */

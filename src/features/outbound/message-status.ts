@@ -1,4 +1,5 @@
 import type { MessageStatus } from '../../models/messaging.ts'
+import type { Event } from '../../scope/dependencies.ts'
 
 type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
 
@@ -47,6 +48,14 @@ const PROVIDER_RANKS = ['sent', 'failed', 'delivered', 'read', 'played'] as cons
 
 const FAILED_RANK = PROVIDER_RANKS.indexOf('failed') + 1
 
+export type MessageRef = {
+  messageId: string
+  conversationId: string
+  contactId: string
+  /** Recipient of a broadcast. */
+  recipientId?: string | null
+}
+
 /** SQL assignment of the status that `change` leads to. */
 export function statusSql(change: ChangeName): string {
   return `status = '${STATUS_CHANGES[change].to}'`
@@ -82,3 +91,8 @@ export function promotedSql({ successRank, isFailed }: { successRank: string; is
 
 /** Error code of a message that may or may not have reached the provider. */
 export const DELIVERY_UNKNOWN = 'delivery_unknown'
+
+/** Builds the event of a message from its ids. */
+export function messageEvent(type: Event['type'], { messageId, conversationId, contactId }: MessageRef): Event {
+  return { type, data: { messageId, conversationId, contactId } }
+}

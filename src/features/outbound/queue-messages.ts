@@ -1,16 +1,17 @@
+import { deriveId, idTimestamp } from '../../engine/model/derive-id.ts'
 import { type OutboundContent, toMessageType } from '../../message-content/content.ts'
 import type { TemplateCategory } from '../../models/messaging.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { joinFragments, type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import { isUuid } from '../../platform/ids.ts'
+import { isUuid, newId } from '../../platform/ids.ts'
 import { DUE_AT_ONCE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { toLastMessage } from '../conversations/last-message.ts'
-import { messageEvent } from './message-event.ts'
+import { messageEvent } from './message-status.ts'
 
 export type NewOutbound = {
   id: string
@@ -181,6 +182,16 @@ export async function uncountForPairs(tx: Scope, messages: { contactId: string; 
     update contacts c set pair_limited_until_ms = c.pair_limited_until_ms - x.ms
     from locked join jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, ms bigint) on x.id = locked.id
     where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+}
+
+/**
+ * Returns a new message id that sorts after `newest`, the newest message of the conversation, even if another machine
+ * whose clock is ahead created that one: messages are listed and sent in the order of their ids. The caller holds the
+ * lock of the conversation.
+ */
+export function nextMessageId(newest: string | null | undefined): string {
+  const id = newId()
+  return !newest || id > newest ? id : deriveId(id, 0, (idTimestamp(newest) ?? 0) + 1)
 }
 
 function countBy(values: string[]): Map<string, number> {

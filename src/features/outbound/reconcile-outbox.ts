@@ -6,8 +6,7 @@ import type { SystemScope } from '../../scope/system-scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 import { maySendSql } from '../channels/load-channel.ts'
 import { CLAIM_MS } from './claim-messages.ts'
-import type { MessageRef } from './message-event.ts'
-import { DELIVERY_UNKNOWN } from './message-status.ts'
+import { DELIVERY_UNKNOWN, type MessageRef } from './message-status.ts'
 import { failMessages } from './settle-messages.ts'
 
 const BATCH = 500

@@ -13,10 +13,21 @@ import {
   wasRepaired,
 } from '../channels/load-channel.ts'
 import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
-import { insertProviderIds } from './insert-provider-ids.ts'
-import { messageEvent, type MessageRef } from './message-event.ts'
-import { allowsSql, DELIVERY_UNKNOWN, statusSql, STATUS_CHANGES } from './message-status.ts'
-import { announcePromoted, promote, promoteStatuses, syncBroadcasts } from './promote-statuses.ts'
+import {
+  announcePromoted,
+  insertProviderIds,
+  promote,
+  promoteStatuses,
+  syncBroadcasts,
+} from './statuses/promote-statuses.ts'
+import {
+  allowsSql,
+  DELIVERY_UNKNOWN,
+  messageEvent,
+  type MessageRef,
+  STATUS_CHANGES,
+  statusSql,
+} from './message-status.ts'
 import type { ClaimedMessage } from './claim-messages.ts'
 
 export type DeliveryOutcome = { message: ClaimedMessage; result: SendResult }

@@ -3,12 +3,12 @@ import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow, WorkflowVersion as VersionRow } from '../../models/automation.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { ensureWebhook } from '../workflow-webhooks/changes.ts'
-import { replaceSchedules } from '../schedules/replace-schedules.ts'
-import { listTestWarnings } from '../workflow-tests/test-warnings.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
+import { replaceSchedules } from '../schedules/replace-schedules.ts'
+import { listTestWarnings } from '../workflow-tests/run-workflow-tests.ts'
+import { ensureWebhook } from '../workflow-webhooks/changes.ts'
 import { getWorkflow } from '../workflows/queries.ts'
-import type { PublishedWorkflow, PublishWorkflow } from './schema.ts'
+import type { PublishedWorkflow, PublishWorkflow, ValidateWorkflow, Validation } from './schema.ts'
 
 /** Stored size of the definitions of all versions of a workspace, which is smaller than their texts. */
 export const VERSIONS = { bytesMax: 1024 ** 3 }
@@ -44,6 +44,16 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
   })
   // Tests only add warnings and may be slow, so they run outside the transaction and its locks.
   return { ...published, warnings: [...published.warnings, ...(await listTestWarnings(scope, workflowVersion))] }
+}
+
+/** Runs the checks of publishing on a definition, without storing anything. */
+export async function validateWorkflow(
+  scope: Scope,
+  { definition, workflowId }: ValidateWorkflow,
+): Promise<Validation> {
+  if (workflowId !== undefined) await scope.get(WorkflowRow, workflowId)
+  const { errors, warnings } = await checkInWorkspace(scope, definition, workflowId ?? null)
+  return { valid: errors.length === 0, errors, warnings }
 }
 
 async function checkDraft(scope: Scope, workflowId: string) {

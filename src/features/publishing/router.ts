@@ -4,9 +4,8 @@ import { empty } from '../../trpc/schemas.ts'
 import { definitionSchema } from './definition-schema.ts'
 import { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 import { archiveWorkflow, unarchiveWorkflow, unpublishWorkflow } from './change-status.ts'
-import { publishWorkflow } from './publish-workflow.ts'
+import { publishWorkflow, validateWorkflow } from './publish-workflow.ts'
 import * as schema from './schema.ts'
-import { validateWorkflow } from './validate-workflow.ts'
 
 export const publishingRouter = router({
   validate: viewerProcedure

@@ -11,13 +11,12 @@ import { loadKeywordSettings } from '../consent/keyword-settings.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import type { ReplayRun } from '../runs/schema.ts'
-import { loadRunRecording, type RunRecording } from '../simulations/load-run-recording.ts'
+import { loadRunRecording, type RunRecording } from '../simulations/load-recording.ts'
 import { loadOtherWorkflows } from '../simulations/load-simulated-workflow.ts'
 import { describeReason } from '../simulations/to-simulation-result.ts'
 import { UNPUBLISHED } from '../simulations/run-simulation.ts'
 import { simulateQueuedTask, SIMULATION_MS_MAX } from '../simulations/simulation-tasks.ts'
-import { buildReplay } from './build-replay.ts'
-import type { ReplayPlan } from './plan-replay.ts'
+import { buildReplay, type ReplayPlan } from './plan-replay.ts'
 
 type DryRun = { original: RunRow; plan: ReplayPlan; options: ReplayRun }
 

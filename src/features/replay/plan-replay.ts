@@ -1,18 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
+import { closestMatches } from '../../engine/language/closest-matches.ts'
 import { type CompiledDefinition, findStep } from '../../engine/model/compiled.ts'
 import type { RunState } from '../../engine/model/run.ts'
+import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
+import { toRunState } from '../runs/queries.ts'
 import type { ReplayRun } from '../runs/schema.ts'
-import { assertExternalSteps, assertKnownSteps } from '../simulations/simulate-external-calls.ts'
-import { findStart, isStepId } from './find-start.ts'
-import { buildInitialState } from './build-initial-state.ts'
 import { loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
+import { assertExternalSteps, assertKnownSteps } from '../simulations/simulate-external-calls.ts'
 import { getWorkflow } from '../workflows/queries.ts'
+import { buildInitialState } from './build-initial-state.ts'
 
 export type ReplayPlan = {
   workflow: PublishedWorkflow
@@ -22,6 +25,9 @@ export type ReplayPlan = {
   reusedCount: number
   records: StepRow[]
 }
+
+/** Start of a replay: the number of recorded steps to reuse, and the first step to execute; null for the workflow's first. */
+export type ReplayPosition = { reusedCount: number; stepId: string | null }
 
 /** Validates a replay and computes its initial state, before anything is written. */
 export async function planReplay(scope: Scope, original: RunRow, options: ReplayRun): Promise<ReplayPlan> {
@@ -45,6 +51,30 @@ export async function planReplay(scope: Scope, original: RunRow, options: Replay
     'type_mismatch',
     'The value of a variable does not have its declared type. See the variables of the workflow',
   )
+}
+
+/** Builds a replay: a new run for the subject of the original one, started by the current actor. */
+export function buildReplay(
+  tx: Scope,
+  original: RunRow,
+  { plan, state, mode }: { plan: ReplayPlan; state: RunState; mode: StoredRun['mode'] },
+): StoredRun {
+  const { workflow, reusedCount } = plan
+  return {
+    ...original,
+    workflowVersion: workflow.version,
+    mode,
+    parentRunId: null,
+    mailboxRunId: null,
+    triggerEventId: state.id,
+    replayOf: original.id,
+    replayFromStepId: reusedCount > 0 ? plan.state.stepId : null,
+    startedBy: { type: tx.actor.type, id: tx.actor.id },
+    messagesSent: 0,
+    createdAt: tx.now(),
+    state,
+    wakeAt: null,
+  }
 }
 
 /** Allows outputs of all reused steps. Among the steps that run again, only results of external calls can be replaced. */
@@ -101,4 +131,52 @@ async function loadReplayWorkflow(
   if (published !== null && status === 'published')
     return loadSimulatedWorkflow(scope, { workflowId, version: published })
   throw new UnprocessableError('not_published', 'The workflow is not published. Pass a version number instead')
+}
+
+/** Returns true if `from` is the ID of a step of the workflow: neither a keyword nor the ID of a run step. */
+function isStepId(from: string): boolean {
+  return !['auto', 'start', 'failed'].includes(from) && !isUuid(from)
+}
+
+function findStart(
+  original: RunRow,
+  records: StepRow[],
+  { from, effects }: Pick<ReplayRun, 'from' | 'effects'>,
+): ReplayPosition {
+  const start = { reusedCount: 0, stepId: null }
+  if (effects === 'rerun' || from === 'start') return start
+  const stopIndex = findStop(original, records)
+  if (from === 'auto' && stopIndex === undefined) return start
+  const reusedCount = from === 'auto' ? stopIndex : findIndex(records, from, stopIndex)
+  if (reusedCount === undefined) throw startNotFoundError(from, records)
+  return { reusedCount, stepId: records[reusedCount]?.stepId ?? toRunState(original).stepId }
+}
+
+function findIndex(records: StepRow[], from: string, stopIndex: number | undefined): number | undefined {
+  if (from === 'failed') return stopIndex ?? toOptional(records.findLastIndex(({ status }) => status === 'failed'))
+  if (isUuid(from)) return toOptional(records.findIndex(({ id }) => id === from))
+  return toOptional(records.findLastIndex(({ stepId }) => stepId === from))
+}
+
+function toOptional(index: number): number | undefined {
+  return index === -1 ? undefined : index
+}
+
+/** Finds the index of the step at which an incomplete run stopped: the last record, or the next step if that one is done. */
+function findStop(run: RunRow, records: StepRow[]): number | undefined {
+  const last = records.at(-1)
+  const { stepId } = toRunState(run)
+  if (run.status === 'completed' || !last || stepId === null) return undefined
+  const isDone = last.status === 'completed' || last.status === 'skipped'
+  return isDone && last.stepId !== stepId ? records.length : records.length - 1
+}
+
+function startNotFoundError(from: string, records: StepRow[]): UnprocessableError {
+  if (from === 'failed') return new UnprocessableError('no_failed_step', 'No step of this run failed')
+  const nearest = closestMatches(
+    from,
+    records.map(({ stepId }) => stepId),
+  )
+  const hint = nearest.length > 0 ? `. Similar steps it did reach: ${nearest.map((id) => `"${id}"`).join(', ')}` : ''
+  return new UnprocessableError('step_not_reached', `This run did not reach step "${from}"${hint}`, { nearest })
 }

@@ -13,8 +13,7 @@ import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { saveDryRun, simulateReplay } from './dry-run.ts'
 import { getRun } from '../runs/queries.ts'
-import { planReplay, type ReplayPlan } from './plan-replay.ts'
-import { buildReplay } from './build-replay.ts'
+import { buildReplay, planReplay, type ReplayPlan } from './plan-replay.ts'
 import type { ReplayRun, Run } from '../runs/schema.ts'
 
 /**

@@ -5,12 +5,11 @@ import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
-import { listTemplateUses } from './list-uses.ts'
-import { getTemplate } from './queries.ts'
+import { getTemplate, listTemplateUses } from './queries.ts'
 import type { CreateTemplate, Template, TemplateRef, UpdateTemplate } from './schema.ts'
 import { isSubmitting } from './submit-template.ts'
 import { contentColumns, toComponents } from './template-columns.ts'
-import { loadTemplateProvider } from './template-provider.ts'
+import { loadTemplateProvider } from '../channels/load-channel.ts'
 
 const USERS_NAMED_MAX = 10
 

@@ -5,9 +5,12 @@ import {
   type SendableTemplate,
   toSendableTemplate,
 } from '../../channels/templates/fill-template.ts'
+import { findHeaderFile, nameHeaderFile } from '../../channels/templates/header-file.ts'
 import { Template as TemplateRow } from '../../models/messaging.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { assertSendable } from '../media/assert-sendable.ts'
 
 /** A template by its ID, or by its name and language on the channel. */
 export type TemplateChoice = { templateId: string } | { name: string; language: string }
@@ -74,4 +77,18 @@ export function paramsError(problems: (ParameterProblem & { path: string })[]): 
     `The parameters do not fit the template: ${list}. The variables of the template are listed by GET /api/templates/{templateId}`,
     named.map(({ path, message }) => ({ path, message })),
   )
+}
+
+/**
+ * Checks the stored file that the parameters put into the header of a template, and adds its name to them.
+ * @throws NotFoundError, UnprocessableError `media_not_sendable`
+ */
+export async function assertHeaderFile(
+  scope: Scope,
+  template: SendableTemplate,
+  params: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const file = findHeaderFile(template, params)
+  // What is no ID is reported as a wrong parameter when the template is filled in.
+  return file && isUuid(file.mediaId) ? nameHeaderFile(template, params, await assertSendable(scope, file)) : params
 }

@@ -5,7 +5,7 @@ import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getTemplate } from './queries.ts'
 import type { Template, TemplateRef } from './schema.ts'
-import { loadTemplateProvider } from './template-provider.ts'
+import { loadTemplateProvider } from '../channels/load-channel.ts'
 
 /** Time that a submission may take; it is longer than the deadline of the call. */
 const SUBMISSION_MS = MINUTE

@@ -7,7 +7,7 @@ import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SyncResult, SyncTemplates } from './schema.ts'
 import { contentColumns } from './template-columns.ts'
-import { loadTemplateProvider } from './template-provider.ts'
+import { loadTemplateProvider } from '../channels/load-channel.ts'
 
 /** More than a business account may have. */
 const PAGES_MAX = 100

@@ -1,12 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
+import { Workflow as WorkflowRow } from '../../models/automation.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { getWorkflowVersion } from './queries.ts'
+import type { DefinitionDiff, DiffWorkflow, FieldChange, WorkflowDiff } from './schema.ts'
 import { type DefinitionPart, listSteps, listTriggers, toRootPart } from './stored-definition.ts'
-import type { DefinitionDiff, FieldChange } from './schema.ts'
+
+const DRAFT = 'draft'
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Compares two versions of a workflow, or a version with the draft. */
+export async function diffWorkflow(scope: Scope, { workflowId, from, to }: DiffWorkflow): Promise<WorkflowDiff> {
+  const { draft } = await scope.get(WorkflowRow, workflowId)
+  const loadDefinition = async (side: string) =>
+    side === DRAFT ? draft : (await getWorkflowVersion(scope, { workflowId, version: Number(side) })).definition
+  return { from, to, ...diffDefinitions(await loadDefinition(from), await loadDefinition(to)) }
+}
+
 /** Compares two definitions, valid or not. Steps are matched by ID, wherever they are. */
-export function diffDefinitions(from: Fields, to: Fields): DefinitionDiff {
+function diffDefinitions(from: Fields, to: Fields): DefinitionDiff {
   return {
     hasChanges: definitionHash(from) !== definitionHash(to),
     steps: diffSteps(listSteps(from), listSteps(to)),

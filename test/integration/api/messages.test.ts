@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
+import { releaseScheduledMessages } from '../../../src/features/messages/scheduled-messages.ts'
 import { Conversation } from '../../../src/models/messaging.ts'
 import {
   buildChannel,

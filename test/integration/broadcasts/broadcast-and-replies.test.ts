@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
 import type { Scope } from '../../../src/scope/scope.ts'

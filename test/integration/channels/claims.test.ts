@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { SendResult } from '../../../src/channels/channel.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { loadChannel, type LoadedChannel } from '../../../src/features/channels/load-channel.ts'
 import { claimMessages, type ClaimedMessage } from '../../../src/features/outbound/claim-messages.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Knex } from 'knex'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
 import { CLAIM_MS } from '../../../src/features/outbound/claim-messages.ts'
 import { CLAIM_MAX, deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'

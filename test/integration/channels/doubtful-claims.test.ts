@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { claimMessages } from '../../../src/features/outbound/claim-messages.ts'
 import { type Claim, claimInTransaction, commitClaim } from '../../../src/features/outbound/commit-claim.ts'
 import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'

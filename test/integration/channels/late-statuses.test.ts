@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'
-import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/purge-unattached-statuses.ts'
+import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/attach-early-statuses.ts'
 import { DAY, MINUTE } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { InboundMessage } from '../../../src/channels/channel.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { receiveMessages } from '../../../src/features/inbound/receive-messages.ts'
 import { buildChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

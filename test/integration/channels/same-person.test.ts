@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { buildContact, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildBroadcastChannel } from '../../support/broadcasts.ts'

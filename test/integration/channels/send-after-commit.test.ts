@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { loadCachedChannel } from '../../../src/features/channels/load-channel.ts'
 import { SendsAfterCommit } from '../../../src/features/execution/send-after-commit.ts'
 import { deliverMessages } from '../../../src/features/outbound/deliver-messages.ts'

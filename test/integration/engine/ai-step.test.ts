@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { LEASE_MS } from '../../../src/features/external-calls/claim-calls.ts'
-import { enqueueDueCalls } from '../../../src/features/external-calls/enqueue-due-calls.ts'
+import { enqueueDueCalls, LEASE_MS } from '../../../src/features/external-calls/call-queue.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { Customer } from '../../support/customer.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { listSentBodies } from '../../support/queries.ts'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { getRun } from '../../support/queries.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 
 describe('an error that quotes the beginning of a text', () => {
   let app: TestApp

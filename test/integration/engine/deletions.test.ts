@@ -5,7 +5,7 @@ import { settleMessages } from '../../../src/features/outbound/settle-messages.t
 import { loadChannel } from '../../../src/features/channels/load-channel.ts'
 import { ensureConversations } from '../../../src/features/conversations/ensure-conversations.ts'
 import { queueMessages } from '../../../src/features/outbound/queue-messages.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import type { Scope } from '../../../src/scope/scope.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'

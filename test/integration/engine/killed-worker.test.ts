@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { enqueueDueMailboxes } from '../../../src/features/automation/enqueue-due-mailboxes.ts'
+import { enqueueDueMailboxes } from '../../../src/features/automation/jobs.ts'
 import { systemClock } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

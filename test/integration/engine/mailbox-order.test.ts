@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.ts'
 import { retryDeadLetter } from '../../../src/features/dead-letters/changes.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { executeCalls } from '../../../src/features/external-calls/execute-calls.ts'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'

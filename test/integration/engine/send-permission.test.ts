@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
-import { releaseScheduledMessages } from '../../../src/features/messages/release-scheduled-messages.ts'
+import { releaseScheduledMessages } from '../../../src/features/messages/scheduled-messages.ts'
 import { HOUR, MINUTE } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ATTEMPTS_MAX } from '../../../src/features/automation/store/mailbox-store.ts'
-import { advanceMailboxes } from '../../../src/features/execution/advance-mailboxes.ts'
+import { advanceMailboxes } from '../../../src/features/execution/engine-port.ts'
 import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'

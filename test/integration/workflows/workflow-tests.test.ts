@@ -3,7 +3,7 @@ import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../.
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 import { loadSimulatedWorkflow } from '../../../src/features/simulations/load-simulated-workflow.ts'
-import { listTestWarnings } from '../../../src/features/workflow-tests/test-warnings.ts'
+import { listTestWarnings } from '../../../src/features/workflow-tests/run-workflow-tests.ts'
 import { MINUTE } from '../../../src/platform/time.ts'
 
 const ASKING = {

@@ -1,7 +1,6 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import type { Scope } from '../../../scope/scope.ts'
-import { messageEvent, type MessageRef } from '../../outbound/message-event.ts'
-import { allowsSql, statusSql } from '../../outbound/message-status.ts'
+import { allowsSql, messageEvent, type MessageRef, statusSql } from '../../outbound/message-status.ts'
 import { uncountForPairs } from '../../outbound/queue-messages.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 import { allowsRecipientSql, recipientStatusSql } from '../../broadcast-recipients/recipient-status.ts'

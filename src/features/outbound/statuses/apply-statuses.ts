@@ -5,8 +5,7 @@ import type { Scope } from '../../../scope/scope.ts'
 import { lockMessages, sortForLocking } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../../consent/apply-provider-opt-outs.ts'
 import { keepWebhooksSql, type RawWebhook } from '../../provider-webhooks/keep-webhooks.ts'
-import { insertProviderIds } from '../insert-provider-ids.ts'
-import { promoteStatuses } from '../promote-statuses.ts'
+import { insertProviderIds, promoteStatuses } from './promote-statuses.ts'
 import { attachEarlyStatuses } from './attach-early-statuses.ts'
 
 type NewStatuses = {

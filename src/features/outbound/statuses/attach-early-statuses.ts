@@ -1,16 +1,21 @@
 import type { ProviderError } from '../../../channels/channel.ts'
-import { addMs, HOUR } from '../../../platform/time.ts'
+import { sqlFragment } from '../../../platform/database/statements/statement.ts'
+import { addMs, DAY, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { lockMessages } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts } from '../../consent/apply-provider-opt-outs.ts'
-import { promoteStatuses } from '../promote-statuses.ts'
+import { purgeTenantRows } from '../../retention/purge-rows.ts'
+import { promoteStatuses } from './promote-statuses.ts'
 
 /** Age of the oldest statuses that `attachForgottenStatuses` looks for. */
 const FORGOTTEN_MAX_MS = HOUR
 const FORGOTTEN_BATCH = 1000
 
 type EarlyStatus = { messageId: string; contactId: string; status: string; error: ProviderError | null; at: Date }
+
+/** Retention of statuses of no message. The provider's ID of a message is stored within minutes. */
+export const UNATTACHED_RETENTION_MS = DAY
 
 /**
  * Applies the stored statuses of these provider IDs whose messages were not known when they arrived. A transaction that
@@ -74,4 +79,18 @@ export async function attachForgottenStatuses(system: SystemScope): Promise<void
   for (const { tenantId, channelId, providerMessageIds } of forgotten) {
     await attachEarlyStatuses(system.forTenant(tenantId), channelId, providerMessageIds)
   }
+}
+
+/**
+ * Deletes statuses whose message is not known: it was deleted before they arrived, with its contact for example, or
+ * another program sent it with the same number.
+ */
+export async function purgeUnattachedStatuses(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -UNATTACHED_RETENTION_MS)
+  await purgeTenantRows(system, {
+    table: sqlFragment`message_statuses`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.message_id is null and t.created_at < ${oldest}`,
+  })
 }

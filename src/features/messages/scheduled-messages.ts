@@ -1,13 +1,17 @@
-import { DUE_AT_ONCE } from '../../platform/time.ts'
+import { Message as MessageRow } from '../../models/messaging.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
+import { ConflictError } from '../../platform/errors.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
-import { allowsSql, statusSql } from '../outbound/message-status.ts'
+import type { Message } from '../conversations/schema.ts'
+import { allowsSql, messageEvent, STATUS_CHANGES, statusSql } from '../outbound/message-status.ts'
 import { announceQueued, enqueueDelivery, type QueuedMessage } from '../outbound/queue-messages.ts'
+import type { MessageRef } from './schema.ts'
 
 const BATCH = 500
 
@@ -23,6 +27,26 @@ export async function releaseScheduledMessages(system: SystemScope): Promise<voi
   await forEachTenant(tenants, { log: system.log, task: 'release scheduled messages' }, (tenantId) =>
     system.forTenant(tenantId).transaction(release),
   )
+}
+
+/**
+ * Cancels a message before its time.
+ * @throws ConflictError `message_not_scheduled`
+ */
+export function cancelMessage(scope: Scope, { messageId }: MessageRef): Promise<Message> {
+  return scope.transaction(async (tx) => {
+    const { status, conversationId, contactId } = await tx.lock(MessageRow, messageId)
+    if (status !== 'scheduled') {
+      throw new ConflictError(
+        'message_not_scheduled',
+        `The message is ${status}. Only a scheduled message can be canceled, before its time`,
+      )
+    }
+    const { to } = STATUS_CHANGES.cancelScheduled
+    await tx.query(MessageRow).findOne('id', messageId).patch({ status: to, releaseAt: null, updatedAt: tx.now() })
+    await tx.record(messageEvent('message.canceled', { messageId, conversationId, contactId }))
+    return tx.get(MessageRow, messageId)
+  })
 }
 
 async function release(tx: Scope): Promise<void> {

@@ -1,8 +1,12 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
-import { Message as MessageRow } from '../../models/messaging.ts'
+import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { typingJob } from '../automation/jobs.ts'
 import { loadChannel } from '../channels/load-channel.ts'
+import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import type { ConversationRef } from '../conversations/schema.ts'
 
 /**
  * Reports the newest message of a customer as read to the provider, and optionally that somebody is typing. It is a
@@ -35,4 +39,16 @@ export async function sendReadReceipt(
   } catch (error) {
     system.log.warn({ err: error, tenantId, channelId }, 'could not send a read receipt')
   }
+}
+
+/**
+ * Shows the customer, in the background, that somebody is typing.
+ * @throws NotFoundError, UnprocessableError `contact_blocked`
+ */
+export async function showTyping(scope: Scope, { conversationId }: ConversationRef): Promise<Record<never, never>> {
+  const { contactId } = await scope.get(ConversationRow, conversationId)
+  const { blocked } = await scope.get(ContactRow, contactId)
+  if (blocked) throw contactBlockedError('receives no messages')
+  scope.enqueue(typingJob(scope.tenantId, conversationId))
+  return {}
 }
