@@ -82,7 +82,7 @@ export const AUTH: Area = {
     },
     {
       name: 'signing out keeps the session',
-      file: 'src/features/auth/sign-out.ts',
+      file: 'src/features/auth/sessions/current-session.ts',
       original: `await system.db('sessions').where('id', caller.session.id).delete()`,
       mutated: '',
     },
@@ -94,7 +94,7 @@ export const AUTH: Area = {
     },
     {
       name: 'a reset mail links to an unknown site',
-      file: 'src/features/auth/request-password-reset.ts',
+      file: 'src/features/auth/reset-password.ts',
       original: 'return appOrigins.has(page.origin) ? page.href : null',
       mutated: 'return page.href',
     },

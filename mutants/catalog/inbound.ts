@@ -127,7 +127,7 @@ export const INBOUND: Area = {
     },
     {
       name: 'preferences of one call are applied in the order in which they arrive',
-      file: 'src/features/consent/apply-preferences.ts',
+      file: 'src/features/consent/provider-choices.ts',
       original: '.toSorted((a, b) => a.at.getTime() - b.at.getTime())',
       mutated: '',
       tests: ['integration/channels/provider-consent.test.ts'],

@@ -4,7 +4,7 @@ const COUNTS = 'src/features/runs/list-runs.ts'
 const COUNT_SQL = 'src/features/counts/count-sql.ts'
 const PAGES = 'src/features/paging/read-page.ts'
 const WALK = 'src/features/paging/walk.ts'
-const FILTERS = 'src/features/runs/run-filters.ts'
+const FILTERS = 'src/features/runs/list-runs.ts'
 
 export const RUNS: Area = {
   name: 'runs',

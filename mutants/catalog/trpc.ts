@@ -48,7 +48,7 @@ export const TRPC: Area = {
     },
     {
       name: 'keys expire after twelve hours',
-      file: 'src/features/retention/purge-idempotency-keys.ts',
+      file: 'src/features/retention/purge-rows.ts',
       original: 'addMs(system.now(), -DAY)',
       mutated: 'addMs(system.now(), -DAY / 2)',
       tests: ['integration/platform/scope.test.ts'],

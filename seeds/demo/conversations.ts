@@ -1,5 +1,4 @@
-import { markConversationRead } from '../../src/features/conversations/mark-read.ts'
-import { updateConversation } from '../../src/features/conversations/update-conversation.ts'
+import { markConversationRead, updateConversation } from '../../src/features/conversations/update-conversation.ts'
 import { sendMessage } from '../../src/features/messages/send-message.ts'
 import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
 import { Conversation } from '../../src/models/messaging.ts'

@@ -1,11 +1,9 @@
 import { publicProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { getSession } from './sessions/get-session.ts'
-import { requestPasswordReset } from './request-password-reset.ts'
-import { resetPassword } from './reset-password.ts'
+import { getSession, signOut } from './sessions/current-session.ts'
+import { requestPasswordReset, resetPassword } from './reset-password.ts'
 import * as schema from './schema.ts'
 import { signIn } from './sign-in.ts'
-import { signOut } from './sign-out.ts'
 import { signUp } from './sign-up.ts'
 
 export const authRouter = router({

@@ -1,9 +1,8 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { getConsent } from './get-consent.ts'
+import { getConsent, recordConsent } from './consent-ledger.ts'
 import { getConsentKeywords, putConsentKeywords } from './keyword-settings.ts'
-import { recordConsent } from './record-consent.ts'
 import { ConsentKeywords, ContactConsent, GetConsent, PutConsentKeywords, RecordConsent } from './schema.ts'
 
 const GET = {

@@ -1,7 +1,7 @@
 import { findSendObstacle, type Recipient, type Sending } from '../../channels/send-obstacle.ts'
 import type { TemplateCategory } from '../../models/messaging.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import { contactBlockedError } from '../contacts/errors.ts'
 
 /** @throws UnprocessableError `contact_blocked`, `contact_opted_out` */
 export function assertMaySend(recipient: Recipient, category: TemplateCategory | null, sending: Sending = {}): void {

@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
-import { diffDetails } from './diff-details.ts'
 
 /** Values that are left out stay as they are. A null in `fields` removes the key. */
 export type ContactChange = {
@@ -19,6 +19,22 @@ export type ContactChange = {
 }
 
 type Details = Record<string, unknown>
+
+type Contact = Readonly<Record<string, unknown>>
+
+/** Details of a contact: the property of the model, and the name that workflows use in `contact_updated` triggers. */
+const DETAILS: [property: string, name: string][] = [
+  ['name', 'name'],
+  ['phone', 'phone'],
+  ['email', 'email'],
+  ['username', 'username'],
+  ['language', 'language'],
+  ['country', 'country'],
+  ['timezone', 'timezone'],
+  ['blocked', 'blocked'],
+  ['externalId', 'externalId'],
+  ['marketingConsent', 'consent'],
+]
 
 /** Changes any number of contacts in one statement. Several changes of one contact are merged in order. */
 export async function changeContacts(tx: Scope, changes: ContactChange[]): Promise<void> {
@@ -56,4 +72,17 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
       return fields.length > 0 ? [{ contactId, depth, event: { type: 'contact_updated' as const, fields } }] : []
     }),
   )
+}
+
+/** Lists the details that differ, as `email` or `fields.plan`. */
+export function diffDetails(previous: Contact, updated: Contact): string[] {
+  const details = DETAILS.filter(([property]) => !isDeepStrictEqual(previous[property], updated[property]))
+  const [previousFields, updatedFields] = [customFields(previous), customFields(updated)]
+  const keys = new Set([...previousFields.keys(), ...updatedFields.keys()])
+  const fields = [...keys].filter((key) => !isDeepStrictEqual(previousFields.get(key), updatedFields.get(key)))
+  return [...details.map(([, name]) => name), ...fields.map((key) => `fields.${key}`)]
+}
+
+function customFields({ fields }: Contact): Map<string, unknown> {
+  return new Map(typeof fields === 'object' && fields !== null ? Object.entries(fields) : [])
 }

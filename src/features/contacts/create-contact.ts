@@ -7,7 +7,7 @@ import { raiseEvents } from '../automation/raise-events.ts'
 import { storeConsents } from './change-consents.ts'
 import { changeTags } from './change-tags.ts'
 import { getContact } from './queries.ts'
-import { toUniqueContactError } from './unique-contact-error.ts'
+import { toUniqueContactError } from './errors.ts'
 import type { Contact, CreateContact } from './schema.ts'
 
 /** Creates a contact. Its phone number and its external id are unique in the workspace. */

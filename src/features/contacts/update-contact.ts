@@ -8,10 +8,10 @@ import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { storeConsents } from './change-consents.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
-import { diffDetails } from './diff-details.ts'
+import { diffDetails } from './change-contacts.ts'
 import { getContact } from './queries.ts'
 import { removeIdentities } from './identities.ts'
-import { toUniqueContactError } from './unique-contact-error.ts'
+import { toUniqueContactError } from './errors.ts'
 import type { Contact, UpdateContact } from './schema.ts'
 
 /** Changes the fields that are set in `input` and leaves the others as they are. */

@@ -1,9 +1,8 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { markConversationRead } from './mark-read.ts'
+import { markConversationRead, updateConversation } from './update-conversation.ts'
 import { getConversation, listConversations, listMessages } from './queries.ts'
 import * as schema from './schema.ts'
-import { updateConversation } from './update-conversation.ts'
 
 const LIST = { description: 'Sorted by the newest message, newest first. Conversations without messages come last.' }
 

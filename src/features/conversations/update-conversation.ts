@@ -1,14 +1,15 @@
 import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Scope } from '../../scope/scope.ts'
 import type { Event } from '../../scope/dependencies.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { readReceiptJob } from '../automation/jobs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import { AUTOMATION_ON, pausedColumns } from './automation.ts'
 import { getConversation } from './queries.ts'
 import { reopenColumns } from './reopen.ts'
-import type { Conversation, UpdateConversation } from './schema.ts'
+import type { Conversation, ConversationRef, UpdateConversation } from './schema.ts'
 
 /**
  * Changes the fields that `input` has. Closing a conversation turns its automation on. To resume automation is to let
@@ -43,6 +44,16 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
       await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
     }
     await tx.record({ type: eventType(status, existing.status), data: { conversationId, contactId } })
+    return getConversation(tx, { conversationId })
+  })
+}
+
+/** Sets the number of unread messages to 0 and, in the background, shows the customer that they are read. */
+export async function markConversationRead(scope: Scope, { conversationId }: ConversationRef): Promise<Conversation> {
+  return scope.transaction(async (tx) => {
+    const { unreadCount } = await tx.lock(ConversationRow, conversationId)
+    await tx.query(ConversationRow).findOne('id', conversationId).patch({ unreadCount: 0, updatedAt: tx.now() })
+    if (unreadCount > 0) tx.enqueue(readReceiptJob(tx.tenantId, conversationId))
     return getConversation(tx, { conversationId })
   })
 }

@@ -4,7 +4,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
-import { toEvent } from './events.ts'
+import { toEvent } from './store-dead-letter.ts'
 import { countDeadLetters, getDeadLetter, isImpossible } from './queries.ts'
 import type { DeadLetter, DeadLetterRef, RetriedDeadLetters, RetryDeadLetters } from './schema.ts'
 

@@ -1,16 +1,19 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { definedFields } from '../../platform/defined-fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { getField } from '../../platform/get-field.ts'
 import { isUuid } from '../../platform/ids.ts'
-import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { readPage } from '../paging/read-page.ts'
 import type { DeadLetter, DeadLetterFilters, DeadLetterRef, ListDeadLetters } from './schema.ts'
 
 /** A message has one item of its own, and few events. */
 const MESSAGE_LETTERS_MAX = 10
+
+const COUNT_MAX = 1000
 
 /** Converts a row without the data in its payload. */
 function toDeadLetter({ payload, ...row }: DeadLetterRow): DeadLetter {
@@ -74,4 +77,12 @@ export function countDeadLetters(scope: Scope, filters: DeadLetterFilters): Prom
 /** Returns true if no dead letter can match: a malformed ID is treated like an unknown one. */
 export function isImpossible({ contactId, conversationId }: DeadLetterFilters): boolean {
   return [contactId, conversationId].some((id) => id !== undefined && !isUuid(id))
+}
+
+/** Logs how many dead letters there are, if any, so that operators can raise an alert. The count ends at 1000. */
+export async function reportDeadLetters(system: Pick<SystemScope, 'acrossTenants' | 'log'>): Promise<void> {
+  const [row] = await system.acrossTenants<{ count: number; workspaces: number }>('reportDeadLetters')`
+      select count(*)::int as count, count(distinct tenant_id)::int as workspaces
+     from (select tenant_id from dead_letters limit ${COUNT_MAX}) counted`
+  if (row && row.count > 0) system.log.warn({ ...row, countMax: COUNT_MAX }, 'dead letters wait for a retry or discard')
 }

@@ -1,13 +1,22 @@
+import { ZodError } from 'zod'
 import type { NextItem } from '../../engine/mailbox/item.ts'
 import { CorruptRunError } from '../../engine/model/corrupt-run-error.ts'
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
+import type { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
+import { sqlState } from '../../platform/database/database.ts'
+import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import type { Event } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ATTEMPTS_MAX } from '../automation/store/mailbox-store.ts'
-import { describeFailure } from './describe-failure.ts'
-import { toEvent } from './events.ts'
 
 type FailedItem = { mailbox: Mailbox; item: NextItem; error: unknown }
+
+export type Failure = { name: string; code: string; message: string }
+
+const PATHS_MAX = 3
+
+type Subject = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
 
 /**
  * Moves an item that failed at its last attempt from its mailbox to the dead letters. The caller holds the lock of the
@@ -36,6 +45,33 @@ export async function storeDeadLetter(tx: Scope, { mailbox, item, error }: Faile
   return row !== undefined
 }
 
+/**
+ * Describes why an item could not be processed. Texts of unknown errors are left out, because they may quote data of the
+ * customer or SQL; the log has them.
+ */
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof CorruptRunError) return describeFailure(error.cause)
+  const name = error instanceof Error ? error.name : typeof error
+  const state = sqlState(error)
+  if (state !== undefined) return { name, code: state, message: `The database rejected a change (SQLSTATE ${state})` }
+  if (error instanceof ZodError) return { name, code: 'invalid_item', message: describePaths(error) }
+  if (error instanceof AppError) return { name, code: error.code, message: error.message }
+  return { name, code: 'internal', message: 'The item could not be processed because of an internal error' }
+}
+
+/** Event of the life of a dead letter, with the user who retried or discarded it. */
+export function toEvent(
+  change: 'created' | 'retried' | 'discarded',
+  { id, contactId, conversationId, runId, workflowId }: Subject,
+  { actor }: Pick<Scope, 'actor'>,
+): Event {
+  const userId = actor.type === 'user' ? actor.id : null
+  return {
+    type: `dead_letter.${change}`,
+    data: { deadLetterId: id, contactId, conversationId, runId, workflowId, userId },
+  }
+}
+
 type Origin = {
   contactId: string | null
   conversationId: string | null
@@ -53,4 +89,9 @@ async function findOrigin(tx: Scope, { kind, id }: Mailbox, runIds: string[]): P
      left join runs r on r.tenant_id = ${tx.tenantId} and r.id = any(${runIds}::uuid[])
      order by array_position(${runIds}::uuid[], r.id) limit 1`
   return origin ?? { contactId: null, conversationId: null, runId: null, workflowId: null }
+}
+
+function describePaths({ issues }: ZodError): string {
+  const paths = issues.slice(0, PATHS_MAX).map(({ path }) => path.join('.'))
+  return `The item does not have the expected form: ${paths.join(', ')}`
 }

@@ -1,7 +1,7 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
-import { EVENT_DAYS_MAX } from '../retention/limits.ts'
+import { EVENT_DAYS_MAX } from '../retention/schema.ts'
 import { purgeTenantRows } from '../retention/purge-rows.ts'
 
 /** Retention of events, and so the longest a subscriber can be disconnected without a gap. */

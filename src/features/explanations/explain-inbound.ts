@@ -13,7 +13,7 @@ import type { DeadLetter } from '../dead-letters/schema.ts'
 import { RUN_SOURCE, type RunDetails, toRunState } from '../runs/queries.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { deadLetterLink, messageLink, runLink, stepLink, triggerLink } from './links.ts'
-import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
+import { EVALUATION_RETENTION_MS } from './list-trigger-evaluations.ts'
 import type { Link, Explanation } from './schema.ts'
 
 /** Limit of the runs that are examined; the oldest come first. */

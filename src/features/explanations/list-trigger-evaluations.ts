@@ -1,14 +1,16 @@
 import type { CompiledDefinition } from '../../engine/model/compiled.ts'
-import { Contact as ContactRow } from '../../models/contacts.ts'
+import type { EvaluatedEvent, Evaluation as StoredEvaluation } from '../../engine/model/evaluation.ts'
 import { Workflow as WorkflowRow } from '../../models/automation.ts'
-import { addMs } from '../../platform/time.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { addMs, DAY } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
+import { purgeTenantRows } from '../retention/purge-rows.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { findBlockingReasons } from './find-blocking-reasons.ts'
-import { EVALUATION_RETENTION_MS } from './purge-evaluations.ts'
-import type { Evaluation as StoredEvaluation, EvaluatedEvent } from '../../engine/model/evaluation.ts'
-import type { ListTriggerEvaluations, Evaluation, TriggerEvaluations } from './schema.ts'
+import type { Evaluation, ListTriggerEvaluations, TriggerEvaluations } from './schema.ts'
 
 type EvaluationRow = {
   at: Date
@@ -16,6 +18,9 @@ type EvaluationRow = {
   evaluation: StoredEvaluation
   message: { body: string | null; channelId: string } | null
 }
+
+/** Retention of trigger evaluations. */
+export const EVALUATION_RETENTION_MS = 7 * DAY
 
 /** Lists why a contact does not start a workflow: what blocks it now, and the recent events that did not start it. */
 export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEvaluations): Promise<TriggerEvaluations> {
@@ -44,6 +49,17 @@ export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEva
     evaluations: rows.slice(0, limit).map((row) => toEvaluation(row, versions)),
     hasMore: rows.length > limit,
   }
+}
+
+/** Deletes old trigger evaluations. */
+export async function purgeEvaluations(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -EVALUATION_RETENTION_MS)
+  await purgeTenantRows(system, {
+    table: sqlFragment`trigger_evaluations`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
+  })
 }
 
 type EvaluationQuery = { contactId: string; workflowId: string; since: Date }

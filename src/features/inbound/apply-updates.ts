@@ -1,7 +1,7 @@
 import type { Inbound, PreferenceUpdate } from '../../channels/channel.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { applyChannelUpdates } from '../channels/apply-channel-updates.ts'
-import { applyPreferences } from '../consent/apply-preferences.ts'
+import { applyPreferences } from '../consent/provider-choices.ts'
 import { keepWebhooks, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { applyTemplateUpdates } from '../templates/apply-template-updates.ts'
 import { changeNumbers } from './change-numbers.ts'

@@ -8,7 +8,7 @@ import {
   UnavailableError,
 } from '../../platform/errors.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
-import { describeFailure } from '../dead-letters/describe-failure.ts'
+import { describeFailure } from '../dead-letters/store-dead-letter.ts'
 import { keepFailedWebhook, type RawWebhook, toOutcome, toWebhookId } from '../provider-webhooks/keep-webhooks.ts'
 import { type InboundChannel, reloadInboundChannel } from './find-inbound-channel.ts'
 import type { InboundBatcher } from './inbound-batcher.ts'

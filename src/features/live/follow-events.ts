@@ -4,7 +4,7 @@ import { addMs, DAY, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import type { FollowEvents } from '../events/schema.ts'
-import { EVENT_DAYS_MAX } from '../retention/limits.ts'
+import { EVENT_DAYS_MAX } from '../retention/schema.ts'
 import { getRetention } from '../retention/settings.ts'
 import { EventItems, type FeedEvent, lastPosition, openEventFeed } from './event-feed.ts'
 

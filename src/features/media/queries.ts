@@ -1,12 +1,13 @@
+import { type FileKind, findFileProblem, type StoredFile } from '../../message-content/stored-file.ts'
 import { Media as MediaRow, type Message as MessageRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import { NotFoundError } from '../../platform/errors.ts'
+import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { readStoredMedia } from './media-quota.ts'
+import { toStoreKey } from './media-writes.ts'
 import type { ListMedia, Media, MediaPage, MediaRef, MessageMedia } from './schema.ts'
 import { toMediaUrl } from './signed-url.ts'
-import { toStoreKey } from './media-writes.ts'
 
 export function toMedia(scope: Scope, { id, mimeType, bytes, filename, sha256, createdAt }: MediaRow): Media {
   return { id, mimeType, size: Number(bytes), filename, sha256, url: toMediaUrl(scope, id), createdAt }
@@ -88,4 +89,20 @@ export async function findMedia(scope: Scope, mediaId: string): Promise<OpenedMe
   const { mimeType, filename, sha256, bytes } = await scope.get(MediaRow, mediaId)
   if (bytes === undefined) throw new NotFoundError('Media')
   return { mimeType, filename, sha256, bytes: Number(bytes), key: toStoreKey(scope.tenantId, mediaId) }
+}
+
+/**
+ * Checks that a file is in the workspace and can be sent as a message of a kind.
+ * @throws NotFoundError
+ * @throws UnprocessableError `media_not_sendable`
+ */
+export async function assertSendable(
+  scope: Scope,
+  { kind, mediaId }: { kind: FileKind; mediaId: string },
+): Promise<StoredFile> {
+  const { mimeType, bytes, filename, isAnimated } = await scope.get(MediaRow, mediaId)
+  const file = { mimeType, bytes: Number(bytes), filename, isAnimated }
+  const problem = findFileProblem(kind, file)
+  if (problem !== undefined) throw new UnprocessableError('media_not_sendable', problem)
+  return file
 }

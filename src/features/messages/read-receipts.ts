@@ -5,7 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { typingJob } from '../automation/jobs.ts'
 import { loadChannel } from '../channels/load-channel.ts'
-import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import { contactBlockedError } from '../contacts/errors.ts'
 import type { ConversationRef } from '../conversations/schema.ts'
 
 /**

@@ -12,7 +12,7 @@ import {
   pauseChannel,
   wasRepaired,
 } from '../channels/load-channel.ts'
-import { applyProviderOptOuts } from '../consent/apply-provider-opt-outs.ts'
+import { applyProviderOptOuts } from '../consent/provider-choices.ts'
 import {
   announcePromoted,
   insertProviderIds,

@@ -9,7 +9,7 @@ import { ConflictError, NotFoundError, UnprocessableError } from '../../platform
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Commit } from '../../trpc/idempotency.ts'
-import { contactBlockedError } from '../contacts/contact-blocked-error.ts'
+import { contactBlockedError } from '../contacts/errors.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { saveDryRun, simulateReplay } from './dry-run.ts'
 import { getRun } from '../runs/queries.ts'

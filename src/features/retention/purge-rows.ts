@@ -1,6 +1,7 @@
 import { toRecordset } from '../../platform/database/sql.ts'
-import type { SqlFragment } from '../../platform/database/statements/statement.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 
 /** Statements per run of a purge. What is left is deleted by the next run. */
@@ -55,4 +56,25 @@ export async function purgeSystemRows(
       returning 1`
     if (deleted.length < system.portions.purge) return
   }
+}
+
+/** Deletes what is kept of deleted messages when their provider repeats them no more. */
+export async function purgeDeletedMessageIds(system: SystemScope): Promise<void> {
+  await purgeTenantRows(system, {
+    table: sqlFragment`deleted_message_ids`,
+    key: sqlFragment`jsonb_build_object('hash', t.hash)`,
+    isSame: sqlFragment`t.hash = old.hash`,
+    isOld: sqlFragment`t.expires_at < ${system.now()}`,
+  })
+}
+
+/** Deletes the idempotency keys that are older than a day. */
+export async function purgeIdempotencyKeys(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -DAY)
+  await purgeTenantRows(system, {
+    table: sqlFragment`idempotency_keys`,
+    key: sqlFragment`jsonb_build_object('route', t.route, 'key', t.key)`,
+    isSame: sqlFragment`t.route = old.route and t.key = old.key`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
+  })
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { REPEAT_DAYS } from '../automation/deleted-message-ids.ts'
-import { EVENT_DAYS_MAX } from './limits.ts'
 
 const DAYS_MAX = 3650
+
+/** Days for which events are kept at most. */
+export const EVENT_DAYS_MAX = 7
 
 function days(min: number, max: number, description: string) {
   return z

@@ -1,15 +1,33 @@
-import { sqlFragment, joinFragments } from '../../platform/database/statements/statement.ts'
+import { joinFragments, sqlFragment, SqlFragment } from '../../platform/database/statements/statement.ts'
+import { definedFields } from '../../platform/defined-fields.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { keptSumSql } from '../counts/count-sql.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { RUN_SOURCE, type RunDetails, toRun } from './queries.ts'
-import { isImpossible, type RunFilters, toRunConditions, toStatusConditions } from './run-filters.ts'
-import type { ListRuns, Run } from './schema.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { type ListRuns, type Run, RunStatus } from './schema.ts'
 
 /** A workflow with more versions than this is read without splitting by version. */
 const VERSIONS_MAX = 100
+
+type RunFilters = Omit<ListRuns, 'limit' | 'offset' | 'cursor' | 'sort'>
+
+const COMPARISONS: Record<Exclude<keyof RunFilters, 'status'>, SqlFragment> = {
+  workflowId: sqlFragment`t.workflow_id =`,
+  version: sqlFragment`t.workflow_version =`,
+  contactId: sqlFragment`t.contact_id =`,
+  conversationId: sqlFragment`t.conversation_id =`,
+  waitingFor: sqlFragment`t.waiting_for =`,
+  replayOf: sqlFragment`t.replay_of =`,
+  startedAfter: sqlFragment`t.created_at >=`,
+  startedBefore: sqlFragment`t.created_at <`,
+}
+
+// Literals: a partial index is used for a constant, but not for every parameter.
+const STATUS_CONDITIONS = new Map(
+  RunStatus.options.map((status) => [status, new SqlFragment([`t.status = '${status}'`], [])]),
+)
 
 /**
  * Lists runs, by default newest first. Each status, and each version of a workflow, is read with its own index scan, so that
@@ -69,4 +87,24 @@ function toRunTotal(tenantId: string, filters: RunFilters) {
   const isRun = joinFragments([sqlFragment`t.tenant_id = ${tenantId}`, ...toRunConditions(filters)], ' and ')
   const hasStatus = status === undefined ? sqlFragment`` : sqlFragment` and t.status = any(${status})`
   return { kept, total: sqlFragment`coalesce(${kept}, (select count(*)::int from runs t where ${isRun}${hasStatus}))` }
+}
+
+/** Returns true if no run can match: a malformed ID is treated like an unknown one. */
+function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
+  return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
+}
+
+/** Converts filters other than the status to conditions on `runs t`. */
+function toRunConditions(filters: RunFilters): SqlFragment[] {
+  const values: Record<string, RunFilters[keyof RunFilters]> = filters
+  return Object.entries(COMPARISONS).flatMap(([name, comparison]) => {
+    const value = values[name]
+    return value === undefined ? [] : [sqlFragment`${comparison} ${value}`]
+  })
+}
+
+/** Returns one condition for each status that a run may have; none if it may have any. One that waits is `waiting`. */
+function toStatusConditions({ status, waitingFor }: RunFilters): SqlFragment[] {
+  const statuses = status ?? (waitingFor ? (['waiting'] as const) : [])
+  return [...new Set(statuses)].flatMap((one) => STATUS_CONDITIONS.get(one) ?? [])
 }

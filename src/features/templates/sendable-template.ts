@@ -10,7 +10,7 @@ import { Template as TemplateRow } from '../../models/messaging.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { assertSendable } from '../media/assert-sendable.ts'
+import { assertSendable } from '../media/queries.ts'
 
 /** A template by its ID, or by its name and language on the channel. */
 export type TemplateChoice = { templateId: string } | { name: string; language: string }

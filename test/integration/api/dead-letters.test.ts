@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { reportDeadLetters } from '../../../src/features/dead-letters/report-dead-letters.ts'
+import { reportDeadLetters } from '../../../src/features/dead-letters/queries.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { buildMember, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Outcome } from '../../../src/engine/model/evaluation.ts'
-import { purgeEvaluations } from '../../../src/features/explanations/purge-evaluations.ts'
+import { purgeEvaluations } from '../../../src/features/explanations/list-trigger-evaluations.ts'
 import { recordEvaluations, REASONS_MAX } from '../../../src/features/execution/apply-advance.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'

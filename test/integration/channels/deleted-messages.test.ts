@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { purgeDeletedMessageIds } from '../../../src/features/retention/purge-deleted-message-ids.ts'
+import { purgeDeletedMessageIds } from '../../../src/features/retention/purge-rows.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
 import { type AcceptedSend, FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'

@@ -1,12 +1,11 @@
 import { newId } from '../../../platform/ids.ts'
 import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
-import { addMs, DAY } from '../../../platform/time.ts'
+import { addMs, DAY, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
-import { listWorkspaces, type Membership } from '../workspaces.ts'
+import type { AuthContext } from '../auth-context.ts'
 import { rememberAddress } from '../known-addresses.ts'
 import type { User } from '../schema.ts'
-import { sessionCookie } from './session-cookie.ts'
-import type { AuthContext } from '../auth-context.ts'
+import { listWorkspaces, type Membership } from '../workspaces.ts'
 
 /** Counted from sign-in and never extended. */
 const SESSION_MS = 7 * DAY
@@ -41,4 +40,17 @@ export async function createSession(
   if (caller) system.notifications.publish('revocations', caller.user.id)
   setHeader('Set-Cookie', sessionCookie(token, expiresAt, now))
   return created
+}
+
+/** Builds the session cookie, which expires with the session. `Secure` is always set: browsers accept it on localhost. */
+export function sessionCookie(token: string, expiresAt: Date, now: Date): string {
+  return cookie(token, Math.floor((expiresAt.getTime() - now.getTime()) / SECOND))
+}
+
+export function clearedCookie(): string {
+  return cookie('', 0)
+}
+
+function cookie(token: string, maxAgeSeconds: number): string {
+  return `session_token=${token}; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=${maxAgeSeconds}`
 }

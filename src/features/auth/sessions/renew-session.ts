@@ -2,7 +2,7 @@ import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
 import { addMs, DAY } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { type FoundSession, GRACE_MS } from './find-session.ts'
-import { sessionCookie } from './session-cookie.ts'
+import { sessionCookie } from './create-session.ts'
 
 const RENEW_AFTER_MS = DAY
 

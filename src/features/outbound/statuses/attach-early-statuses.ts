@@ -4,7 +4,7 @@ import { addMs, DAY, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { lockMessages } from '../../automation/lock-order.ts'
-import { applyProviderOptOuts } from '../../consent/apply-provider-opt-outs.ts'
+import { applyProviderOptOuts } from '../../consent/provider-choices.ts'
 import { purgeTenantRows } from '../../retention/purge-rows.ts'
 import { promoteStatuses } from './promote-statuses.ts'
 

@@ -1,6 +1,6 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
-import { ConflictError } from '../../platform/errors.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { findByPhone } from './find-or-create-contacts.ts'
@@ -28,6 +28,14 @@ export async function toUniqueContactError<T>(
       { contactId: otherId ?? null },
     )
   }
+}
+
+/** Builds the error of a request that a blocked contact rules out. `consequence` says what blocking prevents. */
+export function contactBlockedError(consequence: 'starts no runs' | 'receives no messages'): UnprocessableError {
+  return new UnprocessableError(
+    'contact_blocked',
+    `The contact is blocked and ${consequence}. Unblock the contact first: set its field blocked to false`,
+  )
 }
 
 async function findPhoneOwner(scope: Scope, phone: string | undefined): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import { ConsentEntry as ConsentEntryRow, Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { ConsentEntry, ContactConsent, GetConsent } from './schema.ts'
+import { changeConsents } from '../contacts/change-consents.ts'
+import type { ConsentEntry, ContactConsent, GetConsent, RecordConsent } from './schema.ts'
 
 /** Gets the consents of a contact at a time, by the entries of the ledger until then. */
 export async function getConsent(scope: Scope, { contactId, limit, offset, ...input }: GetConsent) {
@@ -26,6 +27,15 @@ export async function getConsent(scope: Scope, { contactId, limit, offset, ...in
     total,
   }
   return consent
+}
+
+/** Records a consent with its evidence, even if it is the current state already. */
+export function recordConsent(scope: Scope, { contactId, ...consent }: RecordConsent): Promise<ContactConsent> {
+  return scope.transaction(async (tx) => {
+    const { id } = await tx.lock(ContactRow, contactId)
+    await changeConsents(tx, [{ contactId: id, ...consent, text: consent.text ?? null, isConfirmation: true }])
+    return getConsent(tx, { contactId: id, limit: 20, offset: 0 })
+  })
 }
 
 function toConsentEntry({ createdAt, ...row }: ConsentEntryRow): ConsentEntry {
