@@ -1,8 +1,7 @@
 import { type App, createApp } from './app.ts'
 import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
-import { createLogger } from './platform/log.ts'
-import { createPrettyDestination } from './platform/process/pretty-log.ts'
+import { createLogger, createPrettyDestination } from './platform/log.ts'
 import { readCommand, STOP_SIGNALS } from './platform/process/read-command.ts'
 import { SECOND } from './platform/time.ts'
 

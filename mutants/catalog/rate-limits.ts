@@ -2,7 +2,7 @@ import type { Area } from '../mutant.ts'
 
 const ATTEMPTS = 'src/platform/rate-limit/attempts.ts'
 const LOCKOUT = 'src/platform/rate-limit/lockout.ts'
-const TIERS = 'src/platform/rate-limit/tiers.ts'
+const TIERS = 'src/platform/rate-limit/rate-limits.ts'
 
 export const RATE_LIMITS: Area = {
   name: 'rate-limits',

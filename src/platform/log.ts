@@ -1,4 +1,4 @@
-import pino from 'pino'
+import pino, { type DestinationStream } from 'pino'
 import { serializeError } from './security/serialize-error.ts'
 
 export type Logger = pino.Logger
@@ -16,4 +16,10 @@ export function createLogger(level: LogLevel, destination?: pino.DestinationStre
     serializers: { err: serializeError },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+/** Writes the log for a person at a terminal. Synchronous, so that the last lines before an exit are written. */
+export async function createPrettyDestination(): Promise<DestinationStream> {
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
 }

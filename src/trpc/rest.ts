@@ -1,5 +1,5 @@
 import type { OpenApiMeta } from 'trpc-to-openapi'
-import type { Tier } from '../platform/rate-limit/tiers.ts'
+import type { Tier } from '../platform/rate-limit/rate-limits.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
+import { createPublicAgent, type Resolve } from '../../platform/outbound/public-agent.ts'
 import { readBytes } from '../../platform/outbound/read-bytes.ts'
-import type { Resolve } from '../../platform/outbound/resolve-name.ts'
 import { HOUR, SECOND } from '../../platform/time.ts'
 import { parseProviderJson } from './provider-json.ts'
 

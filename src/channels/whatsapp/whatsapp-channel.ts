@@ -1,4 +1,4 @@
-import type { Resolve } from '../../platform/outbound/resolve-name.ts'
+import type { Resolve } from '../../platform/outbound/public-agent.ts'
 import type { Channel } from '../channel.ts'
 import { markRead } from './sending/mark-read.ts'
 import { uploadFile } from './sending/upload-file.ts'

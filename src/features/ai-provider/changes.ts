@@ -1,7 +1,7 @@
 import { AiProvider as ProviderRow } from '../../models/automation.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { assertCallable } from '../../platform/outbound/assert-callable.ts'
+import { assertCallable } from '../../platform/outbound/check-url.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getAiProvider, sealContext } from './queries.ts'
 import type { AiProvider, PutAiProvider } from './schema.ts'

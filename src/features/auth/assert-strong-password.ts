@@ -1,5 +1,5 @@
 import { UnprocessableError } from '../../platform/errors.ts'
-import { isCommonPassword, isPredictable } from '../../platform/security/common-passwords.ts'
+import { isCommonPassword, isPredictable } from '../../platform/security/passwords.ts'
 
 /**
  * Rejects passwords that are guessed first: common ones, repetitions, sequences, and those made of the user's own name or address.

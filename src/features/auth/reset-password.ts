@@ -1,5 +1,5 @@
 import { InvalidError } from '../../platform/errors.ts'
-import { hashToken } from '../../platform/security/opaque-token.ts'
+import { hashToken } from '../../platform/security/tokens.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { assertStrongPassword } from './assert-strong-password.ts'
 import type { AuthContext } from './auth-context.ts'

@@ -1,5 +1,5 @@
 import { withinTime } from '../../platform/concurrency/deadline.ts'
-import { hashToken, newToken } from '../../platform/security/opaque-token.ts'
+import { hashToken, newToken } from '../../platform/security/tokens.ts'
 import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 

@@ -1,4 +1,4 @@
-import { equalsTimingSafe } from '../../platform/security/timing-safe-equal.ts'
+import { equalsTimingSafe } from '../../platform/security/tokens.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'

@@ -23,7 +23,7 @@ import { findByPhone, findOrCreateContacts } from '../contacts/find-or-create-co
 import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
 import { json } from '../../trpc/schemas.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
-import { equalsTimingSafe } from '../../platform/security/timing-safe-equal.ts'
+import { equalsTimingSafe } from '../../platform/security/tokens.ts'
 
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 const BEARER = /^Bearer ([A-Za-z0-9_-]{1,100})$/i

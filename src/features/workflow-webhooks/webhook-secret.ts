@@ -1,4 +1,4 @@
-import { newToken } from '../../platform/security/opaque-token.ts'
+import { newToken } from '../../platform/security/tokens.ts'
 import type { Secrets } from '../../platform/security/secrets.ts'
 
 type WebhookKey = { tenantId: string; id: string }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { adoptPostmaster } from './adopt-postmaster.ts'
+import { adoptPostmaster, type Postmaster } from './postmaster.ts'
 import { findBinaries } from './binaries.ts'
 import { lockAtExit, withBootLock } from './boot-lock.ts'
 import {
@@ -21,7 +21,6 @@ import {
 import { assertSameMajor, initCluster } from './init-cluster.ts'
 import { launchPostmaster } from './launch-postmaster.ts'
 import { listLivePidFiles, type PidFile, writePidFile } from './pid-files.ts'
-import type { Postmaster } from './postmaster.ts'
 import { childEnvironment } from './run-program.ts'
 import { stopPostmaster, stopPostmasterSync } from './stop-postmaster.ts'
 

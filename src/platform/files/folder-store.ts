@@ -1,8 +1,8 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { getField } from '../get-field.ts'
 import { createFolder } from '../create-folder.ts'
-import { FileMissingError, FOLDER_MODE, type FileStore } from './file-store.ts'
+import { getField } from '../get-field.ts'
+import { FileMissingError, type FileStore, FOLDER_MODE } from './file-store.ts'
 
 /** Keeps files in a folder, which several processes may share. */
 export function folderStore(folder: string): FileStore {
@@ -25,6 +25,19 @@ export function folderStore(folder: string): FileStore {
       }
     },
     delete: (key) => rm(toPath(key), { force: true }),
+  }
+}
+
+/** Removes the files of a folder that were last changed before a time. A folder that does not exist has none. */
+export async function removeOldFiles(folder: string, before: Date): Promise<void> {
+  try {
+    for await (const entry of await opendir(folder)) {
+      const path = join(folder, entry.name)
+      if (entry.isFile() && (await stat(path)).mtime < before) await rm(path, { force: true })
+    }
+  } catch (error) {
+    // Another process may remove the same files.
+    if (getField(error, 'code') !== 'ENOENT') throw error
   }
 }
 

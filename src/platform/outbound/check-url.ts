@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { InvalidError } from '../errors.ts'
 import { OutboundError } from './outbound-error.ts'
-import { isCallableAddress } from './public-address.ts'
 
 const SCHEMES = new Set(['http:', 'https:'])
 /** A parsed URL omits the default port of its scheme; the other scheme's is harmless. */
@@ -10,6 +11,12 @@ const PRIVATE_NAME = /^(?:[^.]*|.*\.(?:localhost|local|internal|home\.arpa))$/
 const LOOPBACK_NAME = /^(?:.*\.)?localhost$/
 
 const PRIVATE_HOST = 'names a host of a private network. Only public hosts can be called'
+
+/** The range of IPv6 that is allocated as global unicast. Other ranges lead into IPv4 or private networks. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/** Public addresses at which a cloud serves its own virtual machines. */
+const CLOUD_SERVICES = new Set(['168.63.129.16'])
 
 /**
  * Parses a URL and checks everything that its text alone determines. The addresses of a name are checked on lookup.
@@ -32,6 +39,31 @@ export function urlError(
   if (literal === undefined) return undefined
   if (!URL.canParse(literal)) return { code: 'invalid_url', message: 'must be a URL such as https://example.com/path' }
   return findProblem(new URL(literal), allowsLoopback)
+}
+
+/**
+ * Parses a URL that is to be called later, and checks everything that its text alone determines.
+ * @throws InvalidError that names the input at `path`
+ */
+export function assertCallable(text: string, path: string, rules: { allowsLoopback: boolean }): URL {
+  try {
+    return checkUrl(text, rules)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    const message = error.message.replace(/^The URL /, '')
+    throw new InvalidError(`${path} ${message}`, [{ path, message }], undefined, { cause: error })
+  }
+}
+
+/** Returns true for a public unicast address, and for loopback if allowed. */
+export function isCallableAddress(text: string, { allowsLoopback }: { allowsLoopback: boolean }): boolean {
+  const unzoned = text.split('%')[0] ?? ''
+  if (!ipaddr.isValid(unzoned)) return false
+  const address = ipaddr.process(unzoned)
+  const range = address.range()
+  if (range === 'loopback') return allowsLoopback
+  if (range !== 'unicast' || CLOUD_SERVICES.has(address.toString())) return false
+  return !(address instanceof ipaddr.IPv6) || address.match(GLOBAL_UNICAST)
 }
 
 /** Returns the text up to the first placeholder; undefined if the host itself contains one. */

@@ -10,6 +10,11 @@ const COST = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 const WIDTH_MAX = 2
 const WAITERS_MAX = 32
 
+let commonPasswords: ReadonlySet<string> | undefined
+
+/** The longest group of characters whose repetition is no password. */
+const GROUP_MAX = 4
+
 /** Hashes and verifies passwords in Unicode's NFKC form, so that a password does not depend on the keyboard. */
 export class Passwords {
   readonly #semaphore = new FairSemaphore({
@@ -33,4 +38,29 @@ export class Passwords {
     const matches = await this.#semaphore.run(null, () => verify(expected, password.normalize('NFKC')))
     return matches && passwordHash !== undefined
   }
+}
+
+/** Returns true for one of the about 49,000 most common passwords of published lists, whatever its case. */
+export async function isCommonPassword(password: string): Promise<boolean> {
+  commonPasswords ??= await loadPasswords()
+  return commonPasswords.has(password.toLowerCase().normalize('NFKC'))
+}
+
+/** Returns true for a repetition of up to four characters, and for neighbours in order, such as `abcdefgh`. */
+export function isPredictable(password: string): boolean {
+  const characters = [...password.toLowerCase().normalize('NFKC')]
+  const repeats = (length: number) => characters.every((one, at) => at < length || one === characters[at - length])
+  const isOrdered = (step: 1 | -1) =>
+    characters.every((one, at) => {
+      const previous = characters[at - 1]
+      return previous === undefined || (one.codePointAt(0) ?? 0) - (previous.codePointAt(0) ?? 0) === step
+    })
+  const lengths = Array.from({ length: GROUP_MAX }, (_, index) => index + 1)
+  return lengths.some(repeats) || isOrdered(1) || isOrdered(-1)
+}
+
+/** Loaded when the first password is chosen, as few processes need them. */
+async function loadPasswords(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'])
 }

@@ -4,8 +4,7 @@ import { createGunzip } from 'node:zlib'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { columnList, listTables, type Table } from './export-database.ts'
-import { Footer, Header, type Progress, TableLine, TransferError } from './export-format.ts'
-import { ExportReader } from './export-reader.ts'
+import { ExportReader, Footer, Header, type Progress, TableLine, TransferError } from './export-format.ts'
 
 /**
  * Reads an export into a migrated database without rows, in one transaction: after a failure the database is as before.

@@ -1,6 +1,6 @@
 import type { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
-import { KEYED_ANSWER_BYTES } from '../../../src/platform/rate-limit/tiers.ts'
+import { KEYED_ANSWER_BYTES } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import type { AppRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'

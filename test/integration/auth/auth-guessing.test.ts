@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createLogger } from '../../../src/platform/log.ts'
-import { hashToken, newToken } from '../../../src/platform/security/opaque-token.ts'
+import { hashToken, newToken } from '../../../src/platform/security/tokens.ts'
 import { addMs, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { type ApiResponse, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 

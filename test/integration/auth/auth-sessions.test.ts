@@ -3,7 +3,7 @@ import { type App, createApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-expired-sessions.ts'
 import { createLogger } from '../../../src/platform/log.ts'
-import { hashToken, newToken } from '../../../src/platform/security/opaque-token.ts'
+import { hashToken, newToken } from '../../../src/platform/security/tokens.ts'
 import { addMs, DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import {
   type ApiResponse,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { SUBSCRIPTIONS_PER_USER_MAX } from '../../../src/http/subscriptions/subscription-slots.ts'
-import { TIERS } from '../../../src/platform/rate-limit/tiers.ts'
+import { TIERS } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { openEventStream } from '../../support/event-stream.ts'

@@ -7,7 +7,7 @@ import { fetchPublic, type PublicRequest } from '../../../src/platform/outbound/
 import { OutboundError } from '../../../src/platform/outbound/outbound-error.ts'
 import { isSensitiveName } from '../../../src/platform/security/sensitive-name.ts'
 import { urlError } from '../../../src/platform/outbound/check-url.ts'
-import type { Resolve } from '../../../src/platform/outbound/resolve-name.ts'
+import type { Resolve } from '../../../src/platform/outbound/public-agent.ts'
 
 const PUBLIC = '203.0.114.10'
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { openRateLimits, type RateLimits } from '../../../src/platform/rate-limit/rate-limits.ts'
-import { type Tier, TIERS } from '../../../src/platform/rate-limit/tiers.ts'
+import { openRateLimits, type RateLimits, type Tier, TIERS } from '../../../src/platform/rate-limit/rate-limits.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { TestClock } from '../../support/clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'

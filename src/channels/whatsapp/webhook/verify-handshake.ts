@@ -1,4 +1,4 @@
-import { equalsTimingSafe } from '../../../platform/security/timing-safe-equal.ts'
+import { equalsTimingSafe } from '../../../platform/security/tokens.ts'
 
 /** Returns the challenge to send back as plain text if the request has the verify token. */
 export function verifyHandshake(query: URLSearchParams, verifyToken: string): string | undefined {

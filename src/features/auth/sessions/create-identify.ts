@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../../platform/ids.ts'
-import { hashToken, isToken } from '../../../platform/security/opaque-token.ts'
+import { hashToken, isToken } from '../../../platform/security/tokens.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { Caller } from '../../../trpc/caller.ts'

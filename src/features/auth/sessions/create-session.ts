@@ -1,5 +1,5 @@
 import { newId } from '../../../platform/ids.ts'
-import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
+import { hashToken, newToken } from '../../../platform/security/tokens.ts'
 import { addMs, DAY, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { AuthContext } from '../auth-context.ts'

@@ -1,4 +1,4 @@
-import { hashToken, newToken } from '../../../platform/security/opaque-token.ts'
+import { hashToken, newToken } from '../../../platform/security/tokens.ts'
 import { addMs, DAY } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { type FoundSession, GRACE_MS } from './find-session.ts'

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const FORMAT = /^[A-Za-z0-9_-]{43}$/
 
@@ -15,4 +15,10 @@ export function isToken(text: string): boolean {
 /** Hashes a token. An unsalted hash is enough, as a random token cannot be guessed from it. */
 export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
+}
+
+/** Compares secrets of any length in constant time. */
+export function equalsTimingSafe(actual: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(actual), digest(expected))
 }
