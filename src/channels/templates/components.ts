@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isPositional, listPlaceholders } from './variables.ts'
 
 /**
  * Components of a message template in the shape of the Cloud API. Types and formats may be written in lower case. The
@@ -147,4 +148,14 @@ function toUpperCaseTypes(value: unknown): unknown {
 /** Reads stored or synchronized components; undefined if there is one that cannot be sent. */
 export function parseComponents(components: unknown): TemplateComponent[] | undefined {
   return TemplateComponents.safeParse(components).data
+}
+
+/** Makes the component of a template that has only a body. The examples of its variables are their names. */
+export function toBodyComponent(text: string): TemplateComponent {
+  const names = listPlaceholders(text)
+  if (names.length === 0) return { type: 'BODY', text }
+  const example = names.every(isPositional)
+    ? { body_text: [names.map((name) => `Value ${name}`)] }
+    : { body_text_named_params: names.map((name) => ({ param_name: name, example: name })) }
+  return { type: 'BODY', text, example }
 }

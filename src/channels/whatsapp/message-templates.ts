@@ -2,12 +2,7 @@ import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { BadGatewayError } from '../../platform/errors.ts'
 import { SECOND } from '../../platform/time.ts'
-import type {
-  ProviderTemplate,
-  ProviderTemplateStatus,
-  TemplateProvider,
-  TemplateSubmission,
-} from '../templates/template-provider.ts'
+import type { ProviderTemplate, ProviderTemplateStatus, TemplateProvider, TemplateSubmission } from '../channel.ts'
 import { type ApiResponse, callGraphApi } from './post-message.ts'
 import { list, text } from './provider-json.ts'
 import type { WhatsappSettings } from './settings.ts'

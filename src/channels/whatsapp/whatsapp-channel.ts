@@ -3,13 +3,12 @@ import type { Channel } from '../channel.ts'
 import { markRead } from './sending/mark-read.ts'
 import { uploadFile } from './sending/upload-file.ts'
 import { parseWebhook } from './webhook/parse-webhook.ts'
-import { verifyHandshake } from './webhook/verify-handshake.ts'
+import { verifyHandshake, verifySignature } from './webhook/verify-request.ts'
 import { whatsappTemplates } from './message-templates.ts'
 import { downloadFile } from './download-file.ts'
 import { selectAgent } from './post-message.ts'
 import { sendMessage, stopAtBaseUrl } from './sending/send-message.ts'
 import { findBaseUrlProblem, WhatsappCredentials, WhatsappSettings } from './settings.ts'
-import { verifySignature } from './webhook/verify-signature.ts'
 
 export type WhatsappOptions = {
   allowsLoopback?: boolean

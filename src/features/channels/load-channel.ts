@@ -1,6 +1,5 @@
-import type { Channel as Adapter } from '../../channels/channel.ts'
+import type { Channel as Adapter, TemplateProvider } from '../../channels/channel.ts'
 import { openChannel } from '../../channels/index.ts'
-import type { TemplateProvider } from '../../channels/templates/template-provider.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { UnprocessableError } from '../../platform/errors.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { checkComponents } from '../../channels/templates/check-components.ts'
-import { type TemplateComponent, TemplateComponents } from '../../channels/templates/components.ts'
-import { toBodyComponent } from '../../channels/templates/body-component.ts'
+import { type TemplateComponent, TemplateComponents, toBodyComponent } from '../../channels/templates/components.ts'
 import { id, timestamp, page, toPage, text } from '../../trpc/schemas.ts'
 
 const name = z

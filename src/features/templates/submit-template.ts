@@ -1,4 +1,4 @@
-import type { TemplateProvider } from '../../channels/templates/template-provider.ts'
+import type { TemplateProvider } from '../../channels/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'

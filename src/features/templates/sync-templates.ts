@@ -1,4 +1,4 @@
-import type { ProviderTemplate, TemplateProvider } from '../../channels/templates/template-provider.ts'
+import type { ProviderTemplate, TemplateProvider } from '../../channels/channel.ts'
 import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { BadGatewayError } from '../../platform/errors.ts'

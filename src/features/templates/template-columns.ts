@@ -1,5 +1,4 @@
-import { toBodyComponent } from '../../channels/templates/body-component.ts'
-import type { TemplateComponent } from '../../channels/templates/components.ts'
+import { type TemplateComponent, toBodyComponent } from '../../channels/templates/components.ts'
 import { findParameterFormat, readTemplate } from '../../channels/templates/variables.ts'
 import type { Template as TemplateRow } from '../../models/messaging.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { openChannel } from '../../../src/channels/index.ts'
-import type { TemplateProvider } from '../../../src/channels/templates/template-provider.ts'
+import type { TemplateProvider } from '../../../src/channels/channel.ts'
 import { json, neverReply, ScriptedServer } from '../../support/scripted-server.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { emptyInbound } from '../../../src/channels/channel.ts'
 import { openChannel } from '../../../src/channels/index.ts'
-import { verifySignature } from '../../../src/channels/whatsapp/webhook/verify-signature.ts'
+import { verifySignature } from '../../../src/channels/whatsapp/webhook/verify-request.ts'
 import { InvalidError } from '../../../src/platform/errors.ts'
 
 const CREDENTIALS = { accessToken: 'EAAtoken', appSecret: 'app-secret', verifyToken: 'verify-token' }

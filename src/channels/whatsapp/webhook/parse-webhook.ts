@@ -2,12 +2,13 @@ import { z } from 'zod'
 import type { TextCounts } from '../../../platform/bounded-json.ts'
 import { AppError, InvalidError, TooLargeError } from '../../../platform/errors.ts'
 import { getField } from '../../../platform/get-field.ts'
-import { emptyInbound, type Inbound, type PreferenceUpdate } from '../../channel.ts'
-import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
-import { parseContacts, parseEcho, parseMessage, parseNumberChange, type Contacts, toSender } from './parse-message.ts'
-import { parseStatus } from './parse-status.ts'
-import { parseTemplateUpdate } from './parse-template-update.ts'
+import { toE164 } from '../../../platform/phone.ts'
+import { emptyInbound, type Inbound, type PreferenceUpdate, type StatusUpdate } from '../../channel.ts'
+import { ProviderErrorBody, toProviderError } from '../classify-error.ts'
 import { list, parseProviderJson, parseValid, text, timestamp } from '../provider-json.ts'
+import { parseAccountUpdate, parseAlert, parseErrors, parseLimits, parseQuality } from './parse-channel-update.ts'
+import { type Contacts, parseContacts, parseEcho, parseMessage, parseNumberChange, toSender } from './parse-message.ts'
+import { parseTemplateUpdate } from './parse-template-update.ts'
 import { UnknownParts } from './unknown-parts.ts'
 
 /** The most messages, statuses and other parts of a call, and the most people. Providers send up to 1,000. */
@@ -69,6 +70,25 @@ const ACCOUNT_FIELDS: Record<string, Parse> = {
 }
 
 const PARSERS = { ...NUMBER_FIELDS, ...ACCOUNT_FIELDS }
+
+const Status = z.looseObject({
+  id: z.string().min(1).max(512),
+  status: z.enum(['sent', 'delivered', 'read', 'played', 'failed']),
+  timestamp,
+  recipient_id: text,
+  recipient_user_id: text,
+  biz_opaque_callback_data: text,
+  errors: list,
+  pricing: z.record(z.string(), z.unknown()).nullable().catch(null),
+})
+
+const UNEXPLAINED = {
+  code: 'provider_refused',
+  message: 'WhatsApp did not deliver the message and gave no reason',
+  providerCode: null,
+  retryable: false,
+  hint: null,
+}
 
 /**
  * Parses a webhook call. It may have entries of other numbers of the same app, which are skipped. So are malformed
@@ -177,4 +197,20 @@ function parsePreference(input: unknown, contacts: Contacts): PreferenceUpdate |
   if (from.phone === null && from.userId === null) return undefined
   const choice = value === 'stop' ? 'opted_out' : 'opted_in'
   return { from, category: 'marketing', choice, detail: detail ?? null, at }
+}
+
+/** Parses a delivery status; undefined if it is malformed or of an unknown kind. */
+function parseStatus(input: unknown): StatusUpdate | undefined {
+  const status = Status.safeParse(input).data
+  if (!status) return undefined
+  const [error] = parseValid(ProviderErrorBody, status.errors)
+  return {
+    providerMessageId: status.id,
+    status: status.status,
+    at: status.timestamp,
+    error: error ? toProviderError(error) : status.status === 'failed' ? UNEXPLAINED : null,
+    messageId: status.biz_opaque_callback_data ?? null,
+    recipient: toE164(`+${status.recipient_id ?? ''}`) ?? status.recipient_user_id ?? null,
+    pricing: status.pricing,
+  }
 }
