@@ -3,12 +3,21 @@ import { END } from '../language/definition/names.ts'
 import type { Retry } from '../language/definition/step-base.ts'
 import { findStep, resolveTarget } from '../model/compiled.ts'
 import type { DecisionDraft, Execution } from '../model/decision.ts'
-import { type LoopFrame, type RunState, type StepRecord, countVisits, type Waiting } from '../model/run.ts'
+import {
+  countVisits,
+  type LoopFrame,
+  type RunError,
+  type RunState,
+  type RunStatus,
+  type StepRecord,
+  type Waiting,
+} from '../model/run.ts'
 import type { Facts, StepFailure, StepOutcome, StepReport } from '../model/step.ts'
 import { assignVariables } from './assign-variables.ts'
-import { closeRun } from './close-run.ts'
 
 type Outcome<Kind extends StepOutcome['kind']> = Extract<StepOutcome, { kind: Kind }>
+
+type FinalStatus = Extract<RunStatus, 'completed' | 'failed' | 'canceled' | 'expired'>
 
 /** Records the outcome of a step. Returns the id of the next step, or null if the run waits or is finished. */
 export function applyOutcome(draft: DecisionDraft, execution: Execution, outcome: StepOutcome): string | null {
@@ -45,6 +54,22 @@ export function applyTimeout(draft: DecisionDraft, execution: Execution, isForRe
 export function skipStep(draft: DecisionDraft, execution: Execution): string | null {
   finishStep(draft, execution, { status: 'skipped' })
   return moveTo(draft, execution, execution.step.skip)
+}
+
+/** Finishes the run. A step that still waits is canceled; a completed run has no current step. */
+export function closeRun(
+  draft: DecisionDraft,
+  status: FinalStatus,
+  { output = null, error = null }: { output?: unknown; error?: RunError | null } = {},
+): null {
+  const { run, now } = draft
+  const finishedAt = now.toISOString()
+  if (run.open && !draft.steps.some(({ index }) => index === run.open?.index)) {
+    draft.steps.push({ ...run.open, status: 'canceled', waitingUntil: null, finishedAt })
+  }
+  const stepId = status === 'completed' ? null : run.stepId
+  Object.assign(run, { status, stepId, waiting: null, open: null, output, error, finishedAt })
+  return null
 }
 
 function applyNext(draft: DecisionDraft, execution: Execution, outcome: Outcome<'next'>): string | null {

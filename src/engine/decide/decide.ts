@@ -1,15 +1,15 @@
 import { addMs } from '../../platform/time.ts'
-import { findStep, type CompiledDefinition } from '../model/compiled.ts'
+import { type CompiledDefinition, findStep } from '../model/compiled.ts'
+import { CorruptRunError } from '../model/corrupt-run-error.ts'
 import type { Decision, DecisionDraft, EngineEvent, Execution, Wait } from '../model/decision.ts'
 import type { Registry } from '../model/registry.ts'
 import { countExecution, isFinished, type RunState, type WaitingFor } from '../model/run.ts'
 import type { Facts, WakeUp } from '../model/step.ts'
-import { applyOutcome, applyTimeout } from './apply-outcome.ts'
-import { closeRun } from './close-run.ts'
+import { applyOutcome, applyTimeout, closeRun } from './apply-outcome.ts'
 import { createStepContext } from './step-context.ts'
 import { execute, runStep, stopAtLimit, walk } from './walk.ts'
 
-export type DecideInput = {
+type DecideInput = {
   compiled: CompiledDefinition
   run: RunState
   event: EngineEvent
@@ -29,6 +29,15 @@ export function decide({ run, event, ...input }: DecideInput): Decision {
   }
   const { steps, effects, facts, call } = draft
   return { isConsumed: true, run: draft.run, facts, steps, effects, call, wait: toWait(draft.run) }
+}
+
+/** @throws CorruptRunError for every error, so that the caller knows which run of which workflow caused it */
+export function decideRun({ workflowId, ...input }: DecideInput & { workflowId: string }): Decision {
+  try {
+    return decide(input)
+  } catch (error) {
+    throw new CorruptRunError(input.run, workflowId, error)
+  }
 }
 
 /** Returns false if the event is not for the run as it stands. */

@@ -5,8 +5,7 @@ import { findStep, type CompiledStep } from '../model/compiled.ts'
 import type { DecisionDraft, Execution } from '../model/decision.ts'
 import { countExecution, type RunState, type StepRecord, countVisits } from '../model/run.ts'
 import type { Resumption } from '../model/step.ts'
-import { applyOutcome, skipStep } from './apply-outcome.ts'
-import { closeRun } from './close-run.ts'
+import { applyOutcome, closeRun, skipStep } from './apply-outcome.ts'
 import { nextId, createStepContext, templateSource } from './step-context.ts'
 
 /** Executes step after step until the run waits or is finished. */

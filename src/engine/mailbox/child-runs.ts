@@ -1,7 +1,6 @@
 import type { ChildRunCall } from '../model/decision.ts'
-import { isAwaitedBy } from '../model/run-status.ts'
+import { isAwaitedBy, type StoredRun } from '../model/stored-run.ts'
 import { isFinished, type RunState } from '../model/run.ts'
-import type { StoredRun } from '../model/stored-run.ts'
 import type { PublishedWorkflow } from '../model/subject.ts'
 import type { ExternalResult } from '../model/step.ts'
 import { type CascadeLimiter, CASCADES_MAX, DEPTH_MAX } from './cascade-limiter.ts'

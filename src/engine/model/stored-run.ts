@@ -1,5 +1,5 @@
 import { type Mailbox, toMailbox } from './mailbox-key.ts'
-import type { JsonObject, RunState } from './run.ts'
+import { isFinished, type JsonObject, type RunState } from './run.ts'
 
 /** The event that started a run, with the fields that its trigger type records. */
 export type RunTrigger = { type: string; messageId: string | null } & JsonObject
@@ -33,4 +33,21 @@ export type StoredRun = {
 
 export function runMailbox({ state: { id }, ...run }: StoredRun): Mailbox {
   return toMailbox({ id, ...run })
+}
+
+/** True if the run waits behind another one. A run that debounces does not: it is the one that others wait for. */
+export function isQueued({ state: { status, debouncing } }: StoredRun): boolean {
+  return status === 'queued' && debouncing === null
+}
+
+export function isActive({ workflowId, state }: StoredRun, id: string): boolean {
+  return workflowId === id && !isFinished(state)
+}
+
+export function isAwaitedBy({ state: { parent } }: StoredRun, { waiting, epoch }: RunState): boolean {
+  return waiting?.for === 'result' && parent?.epoch === epoch
+}
+
+export function isOverdue({ status, expiresAt }: RunState, now: number): boolean {
+  return status === 'waiting' && expiresAt !== null && now > Date.parse(expiresAt)
 }

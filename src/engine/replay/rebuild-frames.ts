@@ -1,5 +1,5 @@
 import { getField } from '../../platform/get-field.ts'
-import { isComplete } from './is-complete.ts'
+import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { LoopFrame, RunState } from '../model/run.ts'
 
 /** The parts of a step record from which loop frames are rebuilt. */
@@ -16,6 +16,12 @@ export function rebuildFrames(records: LoopRecord[], at: number, old: RunState):
   const iterations = listIterations(records[at])
   const frames = iterations.map((iteration) => rebuildFrame(iteration, records, at, old))
   return frames.every((frame) => frame !== undefined) ? frames : undefined
+}
+
+/** Returns false for a recorded payload that was truncated or redacted. */
+export function isComplete(recorded: unknown): boolean {
+  const text = JSON.stringify(recorded) ?? ''
+  return !text.includes(REDACTED) && !text.includes('"$truncated":true')
 }
 
 /** `each[3].send` is within iteration 3 of `each`; a loop that iterates is within the iteration that just ended. */

@@ -1,10 +1,9 @@
 import { assignVariables } from '../decide/assign-variables.ts'
 import { type CompiledDefinition, findStep } from '../model/compiled.ts'
-import { isComplete } from './is-complete.ts'
+import { isComplete, type LoopRecord, rebuildFrames } from './rebuild-frames.ts'
 import type { Registry } from '../model/registry.ts'
 import { type JsonObject, type MessageFacts, type RunState, type StepRecord, countVisits } from '../model/run.ts'
 import { queueRun } from '../model/new-run.ts'
-import { type LoopRecord, rebuildFrames } from './rebuild-frames.ts'
 import { findOverride } from './step-output-overrides.ts'
 
 /** A recorded step. */
