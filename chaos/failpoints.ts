@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { findSocket } from '../src/platform/database/connections.ts'
-import { getField } from '../src/platform/get-field.ts'
+import { getField } from '../src/platform/fields.ts'
 import { killPostgres } from './kill-postgres.ts'
 
 const BROADCAST_TRANSACTION = 'queue broadcast'

@@ -1,7 +1,7 @@
 import { ConfigError } from './platform/process/config-error.ts'
 import { DatabaseUrlError } from './platform/database/database-url.ts'
 import { EmbeddedPostgresError } from './platform/embedded-postgres/embedded-postgres-error.ts'
-import { getField } from './platform/get-field.ts'
+import { getField } from './platform/fields.ts'
 
 /** Describes a failed start: a mistake of the operator in a sentence, anything else with its stack. */
 export function describeStartError(error: unknown): string {

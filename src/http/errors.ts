@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import type { Logger } from '../platform/log.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'

@@ -5,7 +5,7 @@ import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { isMethod, type Method, type ProcedureMeta } from '../trpc/rest.ts'
 import { InvalidError } from '../platform/errors.ts'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import { AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readJson } from './load/read-body.ts'
 import { AUTH_PREFIX, isUnder } from './paths.ts'
 

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import { parseJson } from '../platform/parse-json.ts'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'

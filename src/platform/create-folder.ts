@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { getField } from './get-field.ts'
+import { getField } from './fields.ts'
 
 /**
  * Creates a folder and the missing ones above it. Returns false if it exists. The recursive `mkdir` of Node never ends below

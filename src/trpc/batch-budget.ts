@@ -1,6 +1,6 @@
 import { TooLargeError } from '../platform/errors.ts'
 import { FairSemaphore } from '../platform/concurrency/fair-semaphore.ts'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import { SECOND } from '../platform/time.ts'
 
 /** Bytes of the answers of one batch together. They are written as one text, during which the process serves nobody else. */

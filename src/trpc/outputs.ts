@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import type { RequestContext } from './context.ts'
 import type { Select, TimeForm } from './select-output.ts'
 

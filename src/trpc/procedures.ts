@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
-import { getField } from '../platform/get-field.ts'
+import { getField } from '../platform/fields.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import type { Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'

@@ -2,7 +2,7 @@ import { after } from 'mocha'
 import pg from 'pg'
 import { ACROSS_TENANTS } from '../../src/platform/database/statements/statement.ts'
 import { checkTenant } from '../../src/platform/database/statements/check-tenant.ts'
-import { getField } from '../../src/platform/get-field.ts'
+import { getField } from '../../src/platform/fields.ts'
 
 /** Names of the connections of the application. The other connections are those of tests, the queue and others. */
 const APPLICATION = /^parley (?:requests|webhooks|engine|background)$/

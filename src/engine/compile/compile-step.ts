@@ -1,4 +1,4 @@
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { CONTINUE, END } from '../language/definition/names.ts'
 import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import { splitStep, type StepBase } from '../language/definition/step-base.ts'

@@ -1,6 +1,6 @@
 import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import type { CompiledTrigger, TriggerRegistry } from '../model/trigger.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 
 export type ParsedTrigger = { location: Location; value: CompiledTrigger | null; problems: Problem[] }
 

@@ -1,4 +1,4 @@
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { REDACTED } from '../../platform/security/redact-texts.ts'
 import type { LoopFrame, RunState } from '../model/run.ts'
 

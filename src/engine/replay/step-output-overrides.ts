@@ -1,4 +1,4 @@
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import type { JsonObject } from '../model/run.ts'
 import type { ExternalResult } from '../model/step.ts'
 

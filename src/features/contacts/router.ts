@@ -1,11 +1,9 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
-import { createContact } from './create-contact.ts'
-import { deleteContact } from './delete-contact.ts'
+import { createContact, deleteContact, updateContact } from './changes.ts'
 import { getContact, listContacts } from './queries.ts'
 import { Contact, ContactPage, ContactRef, CreateContact, ListContacts, UpdateContact } from './schema.ts'
-import { updateContact } from './update-contact.ts'
 
 const CREATE = {
   status: 201,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Credential as CredentialRow } from '../../models/automation.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { ConflictError, InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

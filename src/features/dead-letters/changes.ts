@@ -1,5 +1,5 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'

@@ -1,6 +1,6 @@
 import { Group as GroupRow } from '../../models/contacts.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'

@@ -2,7 +2,7 @@ import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.t
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { getMedia, listMedia } from './queries.ts'
-import { deleteMedia } from './delete-media.ts'
+import { deleteMedia } from './changes.ts'
 import { ListMedia, Media, MediaPage, MediaRef } from './schema.ts'
 
 const LIST = {

@@ -4,8 +4,10 @@ import type { Inbound } from '../../channels/channel.ts'
 import type { ChannelWebhook } from '../../models/messaging.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import { addMs, SECOND } from '../../platform/time.ts'
+import { addMs, DAY, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { purgeTenantRows } from '../retention/purge-rows.ts'
 
 export type Outcome = NonNullable<ChannelWebhook['outcome']>
 
@@ -16,6 +18,9 @@ export type RawWebhook = { id: string; body: Buffer; outcome: Outcome | null }
 export const TRANSIENT_DELAY_MS = 135 * SECOND
 /** Delays before further attempts; after the last one the webhook has failed. */
 const RETRY_DELAYS_MS = [5 * SECOND, 15 * SECOND, 45 * SECOND, TRANSIENT_DELAY_MS]
+
+/** Retention of webhook bodies: as long as the provider repeats a call. */
+export const WEBHOOK_RETENTION_MS = 7 * DAY
 
 /** Derives the id of a webhook call from its channel and body: a provider repeats a call that it gets no 200 for. */
 export function toWebhookId(channelId: string, body: Buffer): string {
@@ -83,4 +88,15 @@ export async function keepFailedWebhook(
 export function retryAt(scope: Scope, attempts: number): Date | null {
   const delayMs = RETRY_DELAYS_MS[attempts - 1]
   return delayMs === undefined ? null : addMs(scope.now(), delayMs)
+}
+
+/** Deletes old webhook bodies. */
+export async function purgeWebhooks(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -WEBHOOK_RETENTION_MS)
+  await purgeTenantRows(system, {
+    table: sqlFragment`channel_webhooks`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
+  })
 }

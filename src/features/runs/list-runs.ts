@@ -1,5 +1,5 @@
 import { joinFragments, sqlFragment, SqlFragment } from '../../platform/database/statements/statement.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'

@@ -3,7 +3,7 @@ import type { DialogueEntry } from '../../engine/simulate/simulate.ts'
 import { Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 

@@ -5,7 +5,7 @@ import { closestMatches } from '../../engine/language/closest-matches.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { ExternalRequest } from '../../engine/simulate/simulated-world.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { RecordedRun } from './load-recording.ts'
 

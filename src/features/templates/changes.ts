@@ -1,6 +1,6 @@
 import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'

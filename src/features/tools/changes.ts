@@ -1,6 +1,6 @@
 import { Credential as CredentialRow, Tool as ToolRow, type ToolConfig } from '../../models/automation.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { InvalidError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { jsonSchemaErrorTask } from '../../platform/json-schema.ts'

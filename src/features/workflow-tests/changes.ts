@@ -1,6 +1,6 @@
 import { Workflow as WorkflowRow, WorkflowTest as TestRow } from '../../models/automation.ts'
 import { toUniqueNameError } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findSecretValue } from '../../platform/security/literal-secret.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SimulationTrace } from '../../engine/simulate/simulate.ts'
 import { describeReason } from '../simulations/to-simulation-result.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import type { Expectation } from './schema.ts'
 
 const TEXT_LENGTH_MAX = 200

@@ -3,7 +3,7 @@ import { Run as RunRow, type RunStep as StepRow } from '../../models/automation.
 import { Message as MessageRow } from '../../models/messaging.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { groupBy } from '../../platform/group-by.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { toRunState } from '../runs/queries.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'

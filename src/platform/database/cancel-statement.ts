@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 import { SECOND } from '../time.ts'
 
 const CANCEL_REQUEST = 80_877_102

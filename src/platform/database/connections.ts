@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { withinTime } from '../concurrency/deadline.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 import { SECOND } from '../time.ts'
 
 /** Postgres cancels a statement after this time. */

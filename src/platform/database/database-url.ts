@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 
 /** Modes that the driver knows. It takes any other one for `verify-full`. */
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']

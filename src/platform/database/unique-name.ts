@@ -1,6 +1,6 @@
 import { sqlState, UNIQUE_VIOLATION } from './database.ts'
 import { ConflictError } from '../errors.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 
 /** The name of a key in the message of a distributed database, to which its nodes append the number of the shard. */
 const SHARD_KEY = /"(?<key>\w+?)(?:_\d+)?"/

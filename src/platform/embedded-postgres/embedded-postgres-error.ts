@@ -1,4 +1,4 @@
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 
 /** The embedded database cannot be started. The message tells the operator what to change. */
 export class EmbeddedPostgresError extends Error {

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ExpiringCache } from '../concurrency/expiring-cache.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 import type { Logger } from '../log.ts'
 import { SECOND } from '../time.ts'
 

@@ -1,7 +1,7 @@
 import { open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createFolder } from '../create-folder.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 import { FileMissingError, type FileStore, FOLDER_MODE } from './file-store.ts'
 
 /** Keeps files in a folder, which several processes may share. */

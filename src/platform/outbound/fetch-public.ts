@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
 import { deadline } from '../concurrency/deadline.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 import { type Hop, followRedirect } from './follow-redirect.ts'
 import { OutboundError } from './outbound-error.ts'
 import { createPublicAgent, type Resolve } from './public-agent.ts'

@@ -1,8 +1,9 @@
 import type pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClientType } from 'redis'
+import { withinTime } from '../concurrency/deadline.ts'
 import type { Database } from '../database/database.ts'
-import type { Breaker } from './breaker.ts'
+import { type Clock, SECOND } from '../time.ts'
 
 /** The stores that processes share. Every call goes through the breaker of its store. */
 export type Stores = {
@@ -20,6 +21,9 @@ export type Rule = {
 export type Consumption = { allowed: boolean; remaining: number; msBeforeNext: number }
 
 export type Limiter = { consume(key: string, points: number): Promise<Consumption> }
+
+const FAILURES_MAX = 3
+const OPEN_MS = 5 * SECOND
 
 /**
  * Creates a limit that is counted in the first store that answers: Redis if configured, else Postgres, else the memory
@@ -61,6 +65,41 @@ export function createRedisLimiter(
     rejectIfRedisNotReady: true,
     ...(insuranceLimiter ? { insuranceLimiter } : {}),
   })
+}
+
+/**
+ * A circuit breaker that keeps an unresponsive store from slowing every request: each call waits for a bounded time, and
+ * after three failures in a row the store is not called for five seconds.
+ */
+export class Breaker {
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  #failures = 0
+  #openUntil = 0
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  async run<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#clock.now().getTime() < this.#openUntil) throw new Error('the circuit breaker of the store is open')
+    try {
+      const result = await withinTime(this.#timeoutMs, operation())
+      this.#failures = 0
+      return result
+    } catch (error) {
+      this.#fail()
+      throw error
+    }
+  }
+
+  #fail(): void {
+    this.#failures += 1
+    if (this.#failures < FAILURES_MAX) return
+    this.#failures = 0
+    this.#openUntil = this.#clock.now().getTime() + OPEN_MS
+  }
 }
 
 function toOptions({ name, points, seconds }: Rule) {

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder } from '../create-folder.ts'
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 
 const VERSION = 1
 const HEADER_BYTES = 1 + 4

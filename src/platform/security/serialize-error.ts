@@ -1,4 +1,4 @@
-import { getField } from '../get-field.ts'
+import { getField } from '../fields.ts'
 
 const MESSAGE_LENGTH_MAX = 300
 const CAUSES_MAX = 4

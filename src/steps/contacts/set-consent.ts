@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
+import { definedFields } from '../../platform/fields.ts'
 import type { WorkflowEffect } from '../effects.ts'
 import { requireContact } from './contact-facts.ts'
 

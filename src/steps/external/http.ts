@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepFailure, type StepContext } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { headerNameError, isHeaderValue } from '../../platform/outbound/header-rules.ts'
 import { urlError } from '../../platform/outbound/check-url.ts'
 import { recordPayload } from '../../engine/redact/record-payload.ts'

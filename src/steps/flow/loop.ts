@@ -3,7 +3,7 @@ import { Condition } from '../../conditions/index.ts'
 import { ident, templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 
 const schema = z
   .strictObject({

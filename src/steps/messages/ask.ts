@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { target } from '../../engine/language/definition/names.ts'
 import { defineStep, type StepOutcome, type StepContext } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 import { BUTTONS_MAX } from '../../message-content/limits.ts'
 import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { mediaPaths } from './media.ts'

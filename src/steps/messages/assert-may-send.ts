@@ -3,7 +3,7 @@ import type { TemplateCategory } from '../../channels/templates/fill-template.ts
 import { StepError } from '../../engine/language/step-error.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { StepContext } from '../../engine/model/step.ts'
-import { getField } from '../../platform/get-field.ts'
+import { getField } from '../../platform/fields.ts'
 
 const FINAL = { retryable: false }
 

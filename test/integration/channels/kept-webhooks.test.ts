@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { retryWebhooks } from '../../../src/features/inbound/retry-webhooks.ts'
-import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
+import { purgeWebhooks } from '../../../src/features/provider-webhooks/keep-webhooks.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { newWamid } from '../../../fake-whatsapp/webhooks.ts'
 import { buildCloudApiChannel, buildMember, buildWorkspace } from '../../factories.ts'

@@ -4,7 +4,7 @@ import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-
 import { purgeEvents } from '../../../src/features/events/purge-events.ts'
 import { purgeEvaluations } from '../../../src/features/explanations/list-trigger-evaluations.ts'
 import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/attach-early-statuses.ts'
-import { purgeWebhooks } from '../../../src/features/provider-webhooks/purge-webhooks.ts'
+import { purgeWebhooks } from '../../../src/features/provider-webhooks/keep-webhooks.ts'
 import { purgeDeletedMessageIds, purgeIdempotencyKeys } from '../../../src/features/retention/purge-rows.ts'
 import { purgeThrottleWindows } from '../../../src/features/external-calls/throttle-windows.ts'
 import { newId } from '../../../src/platform/ids.ts'

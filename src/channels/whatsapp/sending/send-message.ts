@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { deadline } from '../../../platform/concurrency/deadline.ts'
-import { getField } from '../../../platform/get-field.ts'
+import { getField } from '../../../platform/fields.ts'
 import { OutboundError } from '../../../platform/outbound/outbound-error.ts'
 import { MINUTE, SECOND } from '../../../platform/time.ts'
 import { type OutboundMessage, type ProviderError, SEND_MAX_MS, type SendResult } from '../../channel.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { TextCounts } from '../../../platform/bounded-json.ts'
 import { AppError, InvalidError, TooLargeError } from '../../../platform/errors.ts'
-import { getField } from '../../../platform/get-field.ts'
+import { getField } from '../../../platform/fields.ts'
 import { toE164 } from '../../../platform/phone.ts'
 import { emptyInbound, type Inbound, type PreferenceUpdate, type StatusUpdate } from '../../channel.ts'
 import { ProviderErrorBody, toProviderError } from '../classify-error.ts'

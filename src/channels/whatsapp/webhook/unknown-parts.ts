@@ -1,4 +1,4 @@
-import { getField } from '../../../platform/get-field.ts'
+import { getField } from '../../../platform/fields.ts'
 import { isKnownType } from './parse-message.ts'
 
 const UNKNOWN_MAX = 50

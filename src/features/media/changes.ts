@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream'
+import { Media as MediaRow } from '../../models/messaging.ts'
 import { InvalidError, UnavailableError } from '../../platform/errors.ts'
 import { DiskFullError, FileTooLargeError, receiveFile } from '../../platform/files/receive-file.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { TransportError } from '../../trpc/errors.ts'
 import { detectType, isAllowedType } from './detect-type.ts'
 import { MediaQuotaError, readFreeBytes } from './media-quota.ts'
+import { discardWrite, startWrite } from './media-writes.ts'
 import { toMedia } from './queries.ts'
-import type { Media } from './schema.ts'
+import type { Media, MediaRef } from './schema.ts'
 import { MEDIA_BYTES_MAX, storeMedia } from './store-media.ts'
 
 const RETRY_AFTER_SECONDS = 60
@@ -53,4 +55,19 @@ export async function uploadMedia(
     }
     throw error
   }
+}
+
+/**
+ * Deletes a file. Messages that have it stay, without it.
+ * @throws NotFoundError
+ */
+export async function deleteMedia(scope: Scope, { mediaId }: MediaRef): Promise<Record<string, never>> {
+  const write = await scope.transaction(async (tx) => {
+    const { id } = await tx.lock(MediaRow, mediaId)
+    await tx.query(MediaRow).delete().where('id', id)
+    await tx.record({ type: 'media.deleted', data: { mediaId: id } })
+    return startWrite(tx, id)
+  })
+  await discardWrite(scope, write)
+  return {}
 }

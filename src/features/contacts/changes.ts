@@ -1,18 +1,51 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
-import { definedFields } from '../../platform/defined-fields.ts'
 import { InvalidError } from '../../platform/errors.ts'
+import { definedFields } from '../../platform/fields.ts'
+import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from '../../steps/contacts/contact-fields.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
+import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
+import { lockConversationsBy } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
+import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import { storeConsents } from './change-consents.ts'
-import { changeTags, replaceTags } from './change-tags.ts'
 import { diffDetails } from './change-contacts.ts'
-import { getContact } from './queries.ts'
-import { removeIdentities } from './identities.ts'
+import { changeTags, replaceTags } from './change-tags.ts'
 import { toUniqueContactError } from './errors.ts'
-import type { Contact, UpdateContact } from './schema.ts'
+import { removeIdentities } from './identities.ts'
+import { getContact } from './queries.ts'
+import type { Contact, ContactRef, CreateContact, UpdateContact } from './schema.ts'
+
+/** Creates a contact. Its phone number and its external id are unique in the workspace. */
+export function createContact(scope: Scope, { tags = [], consent, ...input }: CreateContact): Promise<Contact> {
+  const contactId = newId()
+  return toUniqueContactError(scope, input, () =>
+    scope.transaction(async (tx) => {
+      const now = tx.now()
+      await tx.query(ContactRow).insert({
+        ...definedFields(input),
+        id: contactId,
+        country: phoneCountry(input.phone),
+        phoneKey: toPhoneKey(input.phone),
+        source: 'api',
+        createdAt: now,
+        updatedAt: now,
+      })
+      if (consent) {
+        await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
+      }
+      await raiseEvents(tx, [{ contactId, event: { type: 'contact_created' } }])
+      await changeTags(
+        tx,
+        tags.map((tag) => ({ contactId, tag, isAdded: true })),
+      )
+      await tx.record({ type: 'contact.created', data: { contactId } })
+      return getContact(tx, { contactId })
+    }),
+  )
+}
 
 /** Changes the fields that are set in `input` and leaves the others as they are. */
 export function updateContact(scope: Scope, input: UpdateContact): Promise<Contact> {
@@ -46,6 +79,24 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       return getContact(tx, { contactId })
     }),
   )
+}
+
+/**
+ * Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. Most of a
+ * long history is deleted before; if that is interrupted, the contact is still there with the rest.
+ */
+export async function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
+  await shrinkHistory(scope, contactId)
+  return scope.transaction(async (tx) => {
+    const owner = { column: 'contact_id', id: contactId } as const
+    await lockConversationsBy(tx, owner)
+    await tx.lock(ContactRow, contactId)
+    await eraseRecipients(tx, contactId)
+    await deleteHistory(tx, owner)
+    await tx.query(ContactRow).delete().where('id', contactId)
+    await tx.record({ type: 'contact.deleted', data: { contactId } })
+    return {}
+  })
 }
 
 /**
