@@ -61,7 +61,10 @@ export async function listRuns(
   return { ...page, items: page.items.map(toRun) }
 }
 
-/** Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. */
+/**
+ * Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. In the order
+ * of an index: to find any run, the planner may read the table from its beginning.
+ */
 async function listVersions(scope: Scope, filters: RunFilters): Promise<number[] | undefined> {
   const { workflowId, version, contactId, conversationId, replayOf } = filters
   if (workflowId === undefined || [version, contactId, conversationId, replayOf].some((one) => one !== undefined)) {
@@ -69,8 +72,10 @@ async function listVersions(scope: Scope, filters: RunFilters): Promise<number[]
   }
   const { tenantId } = scope
   const rows = await scope.sql<{ version: number }>('listVersionsWithRuns')`
-    select v.version from workflow_versions v where v.tenant_id = ${tenantId} and v.workflow_id = ${workflowId} and exists (
-      select from runs r where r.tenant_id = ${tenantId} and r.workflow_id = ${workflowId} and r.workflow_version = v.version)
+    select v.version from workflow_versions v cross join lateral (
+      select from runs r where r.tenant_id = ${tenantId} and r.workflow_id = ${workflowId} and r.workflow_version = v.version
+      order by r.created_at desc, r.id desc limit 1) newest
+    where v.tenant_id = ${tenantId} and v.workflow_id = ${workflowId}
     limit ${VERSIONS_MAX + 1}`
   return rows.length > VERSIONS_MAX ? undefined : rows.map((row) => row.version)
 }
