@@ -99,10 +99,13 @@ function writeOwnedFile(name: string, content: string, { account }: ProgramEnvir
   fs.closeSync(file)
 }
 
+/** The program that creates a cluster writes for a moment after the process that started it was killed. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }
+
 function removeLeftovers(folder: DataDirectory): void {
   const prefix = `${path.basename(folder.data)}.`
   for (const name of fs.readdirSync(folder.root)) {
-    if (name.startsWith(prefix)) fs.rmSync(path.join(folder.root, name), { recursive: true, force: true })
+    if (name.startsWith(prefix)) fs.rmSync(path.join(folder.root, name), REMOVAL)
   }
 }
 
