@@ -3,25 +3,35 @@ import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { createWorkspace } from './workspaces.ts'
 import { assertStrongPassword } from './assert-strong-password.ts'
-import { createSession } from './sessions/create-session.ts'
+import { createSession, type SessionContext } from './sessions/create-session.ts'
 import type { SignedUp, SignUp, User } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
+
+type NewUser = Pick<SignUp, 'name' | 'email' | 'image'>
 
 /** Creates a user, their first workspace and a session, or none of them. */
 export async function signUp(context: AuthContext, input: SignUp): Promise<SignedUp> {
   await assertStrongPassword(input.password, input, 'password')
   // Hashes for an existing address too, so that the response time does not reveal it.
   const passwordHash = await context.auth.passwords.hash(input.password)
-  const session = await createSession(context, async (tx) => {
-    const user = await createUser(tx, input, passwordHash)
-    await createWorkspace(tx, { name: input.workspaceName ?? `${input.name}'s workspace`, ownerId: user.id })
-    return user
+  return { token: null, ...(await createAccount(context, input, passwordHash)) }
+}
+
+/** Creates a user, their first workspace and a session in one transaction. */
+export function createAccount(
+  context: SessionContext,
+  { workspaceName, ...user }: NewUser & Pick<SignUp, 'workspaceName'>,
+  passwordHash: string,
+): ReturnType<typeof createSession> {
+  return createSession(context, async (tx) => {
+    const created = await createUser(tx, user, passwordHash)
+    await createWorkspace(tx, { name: workspaceName ?? `${user.name}'s workspace`, ownerId: created.id })
+    return created
   })
-  return { token: null, ...session }
 }
 
 /** Creates the user. Of concurrent sign-ups with one address the database accepts one; the others fail. */
-async function createUser(tx: SystemScope, input: SignUp, passwordHash: string): Promise<User> {
+async function createUser(tx: SystemScope, input: NewUser, passwordHash: string): Promise<User> {
   const { name, email, image = null } = input
   const now = tx.now()
   const id = newId()

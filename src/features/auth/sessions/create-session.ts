@@ -7,6 +7,8 @@ import { rememberAddress } from '../known-addresses.ts'
 import type { User } from '../schema.ts'
 import { listWorkspaces, type Membership } from '../workspaces.ts'
 
+export type SessionContext = Pick<AuthContext, 'system' | 'caller' | 'client' | 'setHeader'>
+
 /** Counted from sign-in and never extended. */
 const SESSION_MS = 7 * DAY
 
@@ -15,7 +17,7 @@ const SESSION_MS = 7 * DAY
  * previous session of the caller ends, so a planted cookie is worthless afterwards.
  */
 export async function createSession(
-  { system, caller, client, setHeader }: AuthContext,
+  { system, caller, client, setHeader }: SessionContext,
   findUser: (tx: SystemScope) => Promise<User>,
 ): Promise<{ user: User; workspaces: Membership[] }> {
   const token = newToken()
