@@ -7,7 +7,7 @@ import { BUNDLE_OPTIONS } from '../src/platform/compute/bundle-worker.ts'
 const ROOT = path.resolve(import.meta.dirname, '..')
 
 /** Modules that the code finds by their files: each keeps its place. */
-const FOUND_BY_FILE = ['src/compute-worker.ts', 'migrations/*.ts']
+const FOUND_BY_FILE = ['src/compute-worker.ts', 'migrations/*.ts', 'seeds/*.ts']
 
 /** Stands for `import.meta.url`: a module that is compiled into the file of another one has the URL of its own place. */
 const MODULE_URL = 'ownModuleUrl'

@@ -2,13 +2,17 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Checkout, hasTerminals } from '../../support/checkout.ts'
+import { compiledProgram } from '../../support/compiled-programs.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const MAIN = ['--import', 'tsx', 'src/main.ts']
 
 describe('settings of a process', function () {
   this.timeout(120_000)
   let checkout: Checkout
+  let main: string
+
+  before(async () => {
+    main = await compiledProgram('src/main.ts')
+  })
 
   beforeEach(() => {
     checkout = new Checkout()
@@ -18,7 +22,7 @@ describe('settings of a process', function () {
 
   it('come from .env, below the variables of the environment', async () => {
     writeFileSync(join(checkout.path, '.env'), 'PORT=99999\nLOG_FORMAT=pretty\n')
-    const { child, ended, output } = await checkout.serve('node', MAIN, { PORT: '0' })
+    const { child, ended, output } = await checkout.serve('node', [main], { PORT: '0' })
     child.kill('SIGTERM')
     expect((await ended).code).to.equal(0)
     expect(output.stdout).to.match(/^Parley is listening on http:\/\/localhost:\d+$/m)
@@ -28,14 +32,14 @@ describe('settings of a process', function () {
 
   it('are reported with line numbers if .env has mistakes', async () => {
     writeFileSync(join(checkout.path, '.env'), 'HOST=127.0.0.1\nPORT: 8080\n')
-    const { code, stdout, stderr } = await checkout.run('node', MAIN)
+    const { code, stdout, stderr } = await checkout.run('node', [main])
     const problem = '.env: line 2 must be NAME=value, or a comment that starts with #'
     expect(stderr).to.equal(`The configuration is invalid:\n  - ${problem}\n`)
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
   })
 
   it('select a log in which every line is JSON, and a page with the demo account, by default', async () => {
-    const { child, ended, output } = await checkout.serve('node', MAIN)
+    const { child, ended, output } = await checkout.serve('node', [main])
     const url = /listening on (http:[\w.:/]+)/.exec(output.stdout)?.[1] ?? ''
     const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
     child.kill('SIGTERM')
@@ -52,7 +56,7 @@ describe('settings of a process', function () {
 
   it('select a log for reading when standard output is a terminal', async function () {
     if (!hasTerminals) this.skip()
-    const command = `echo pid $$; exec ${process.execPath} ${MAIN.join(' ')}`
+    const command = `echo pid $$; exec ${process.execPath} ${main}`
     const { ended, output } = await checkout.untilListening(checkout.startAtTerminal(command))
     process.kill(Number(/pid (\d+)/.exec(output.stdout)?.[1]), 'SIGTERM')
     await ended

@@ -3,6 +3,7 @@ import { withClient } from '../../../src/platform/embedded-postgres/connection.t
 import { createLogger } from '../../../src/platform/log.ts'
 import { migrate } from '../../../src/platform/database/migrate.ts'
 import { Checkout } from '../../support/checkout.ts'
+import { compiledProgram } from '../../support/compiled-programs.ts'
 import { findUrl, Owner, type Server, stopServer } from '../../support/deployment.ts'
 import { cloneDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { CHECK_EVERY_MS, ReadinessProxy } from '../../support/readiness-proxy.ts'
@@ -29,7 +30,7 @@ describe('a rolling restart', function () {
     await database?.drop()
   })
 
-  function start(role: 'http' | 'worker'): Promise<Server> {
+  async function start(role: 'http' | 'worker'): Promise<Server> {
     const env = {
       DATABASE_URL: database.url,
       SECRET_KEY: 'ab'.repeat(32),
@@ -39,7 +40,7 @@ describe('a rolling restart', function () {
       // The checks of a busy machine are late.
       DRAIN_DELAY_MS: String(20 * CHECK_EVERY_MS),
     }
-    return checkout.serve('node', ['--import', 'tsx', 'src/main.ts'], env)
+    return checkout.serve('node', [await compiledProgram('src/main.ts')], env)
   }
 
   async function startBehindProxy(): Promise<Server> {

@@ -6,6 +6,7 @@ import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { compiledProgram } from '../../support/compiled-programs.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { uploadText } from '../../support/media.ts'
 import { say } from '../../support/steps.ts'
@@ -31,8 +32,8 @@ describe('a process that stops during a send', function () {
 
   afterEach(() => cloud.stop())
 
-  function startWorkerProcess(): ChildProcess {
-    return spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  async function startWorkerProcess(): Promise<ChildProcess> {
+    return spawn(process.execPath, [await compiledProgram('src/main.ts')], {
       env: {
         ...process.env,
         DATABASE_URL: app.databaseUrl,
@@ -53,7 +54,7 @@ describe('a process that stops during a send', function () {
     await buildCloudApiChannel(workspace, cloud)
     await cloud.webhooks.sendText({ from: '15550009002', body: 'hi' })
     cloud.latencyMs = 30 * SECOND
-    const worker = startWorkerProcess()
+    const worker = await startWorkerProcess()
     const ended = once(worker, 'exit')
     try {
       await waitUntil(() => cloud.calls === 1)
@@ -71,7 +72,7 @@ describe('a process that stops during a send', function () {
     const workspace = await buildWorkspace(app)
     await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
     await buildCloudApiChannel(workspace, cloud)
-    const worker = startWorkerProcess()
+    const worker = await startWorkerProcess()
     const ended = once(worker, 'exit')
     try {
       cloud.beforeResponse = () => delay(SLOW_MS)
@@ -94,7 +95,7 @@ describe('a process that stops during a send', function () {
     const workspace = await buildWorkspace(app)
     await buildWorkflow(workspace, { steps: [say('answer', 'Hello')] })
     await buildCloudApiChannel(workspace, cloud)
-    const worker = startWorkerProcess()
+    const worker = await startWorkerProcess()
     const ended = once(worker, 'exit')
     const migration = await app.system.db.transaction()
     try {
