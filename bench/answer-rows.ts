@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { v7 } from 'uuid'
 import { RowTemplate } from './row-template.ts'
 
-export type Customer = { tenant_id: string; conversation_id: string; contact_id: string; name: string }
+export type Customer = { tenant_id: string; conversation_id: string; contact_id: string }
 type Values = Record<string, string>
 type Write = { sql: string; parameters: unknown[] }
 type Row = Record<string, unknown>
@@ -36,14 +36,14 @@ const CREATE = `
   create table baseline.contacts (like public.contacts including all);
   insert into baseline.contacts select * from public.contacts;
   create table baseline.customers as
-    select c.phone, c.tenant_id, cv.id as conversation_id, c.id as contact_id, c.name
+    select c.phone, c.tenant_id, cv.id as conversation_id, c.id as contact_id
     from public.contacts c join public.conversations cv on cv.tenant_id = c.tenant_id and cv.contact_id = c.id
     where c.phone is not null;
   create unique index on baseline.customers (phone);`
 
 /** Writes the rows that Parley kept for its newest answer again, with other IDs, times and customers. */
 export class AnswerRows {
-  readonly findCustomer = 'select tenant_id, conversation_id, contact_id, name from baseline.customers where phone = $1'
+  readonly findCustomer = 'select tenant_id, conversation_id, contact_id from baseline.customers where phone = $1'
   readonly #templates: Map<string, RowTemplate>
   /** Names of the placeholders of new IDs. */
   readonly #ids: string[]
@@ -79,8 +79,8 @@ export class AnswerRows {
     )
   }
 
-  buildValues({ tenant_id, conversation_id, contact_id, name }: Customer, body: string): Values {
-    const values: Values = { tenant: tenant_id, conversation: conversation_id, contact: contact_id, name, body }
+  buildValues({ tenant_id, conversation_id, contact_id }: Customer, body: string): Values {
+    const values: Values = { tenant: tenant_id, conversation: conversation_id, contact: contact_id, body }
     for (const id of this.#ids) values[id] = v7()
     return { ...values, answer: v7(), now: new Date().toISOString() }
   }

@@ -8,8 +8,9 @@ import { AnswerRows, type Customer } from './answer-rows.ts'
 
 /**
  * Baselines of the answer bench: node:http and pg store an answer as a script would, one statement after the other, without
- * signatures, decisions, batches and repetitions. `POST /seven` stores seven narrow rows in one transaction. `POST /rows`
- * stores the rows that Parley keeps of an answer, in tables with the same columns and indexes, and calls the provider.
+ * signatures, decisions, batches and repetitions. `POST /seven` stores seven narrow rows in one transaction, updates one and
+ * calls no provider. `POST /rows` stores the rows that Parley keeps of an answer, in tables with the same columns and
+ * indexes, and calls the provider.
  */
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 12 })
 pool.on('error', () => undefined)
@@ -46,19 +47,29 @@ async function transact(work: (client: pg.PoolClient) => Promise<void>): Promise
   }
 }
 
+const names = new Map<string, string>()
+
+/** Executes a statement that the session prepares once, as those of Parley. */
+function execute(client: pg.PoolClient | pg.Pool, text: string, values: unknown[]): Promise<pg.QueryResult> {
+  const name = names.get(text) ?? `statement${names.size}`
+  names.set(text, name)
+  return client.query({ name, text, values })
+}
+
 const STEPS = ['branch', 'add_tag', 'set', 'send_message']
 
 async function storeSeven({ phone, body }: Inbound): Promise<void> {
   const [runId, answerId, now] = [v7(), v7(), new Date()]
   await transact(async (client) => {
     const insertMessage = 'insert into baseline.narrow_messages values ($1, $2, $3, $4, $5)'
-    await client.query(insertMessage, [v7(), phone, 'inbound', body, now])
-    await client.query('insert into baseline.narrow_runs values ($1, $2, $3, $4)', [runId, phone, 'completed', now])
+    await execute(client, insertMessage, [v7(), phone, 'inbound', body, now])
+    await execute(client, 'insert into baseline.narrow_runs values ($1, $2, $3, $4)', [runId, phone, 'completed', now])
     for (const [index, type] of STEPS.entries()) {
-      await client.query('insert into baseline.narrow_steps values ($1, $2, $3, $4)', [runId, index, type, body])
+      await execute(client, 'insert into baseline.narrow_steps values ($1, $2, $3, $4)', [runId, index, type, body])
     }
-    await client.query(insertMessage, [answerId, phone, 'outbound', `Hello ${phone}, thanks!`, now])
-    await client.query(
+    await execute(client, insertMessage, [answerId, phone, 'outbound', `Hello ${phone}, thanks!`, now])
+    await execute(
+      client,
       `insert into baseline.narrow_conversations values ($1, $2, $3)
        on conflict (phone) do update set last_message = excluded.last_message, last_message_at = excluded.last_message_at`,
       [phone, body, now],
@@ -68,10 +79,10 @@ async function storeSeven({ phone, body }: Inbound): Promise<void> {
 
 /** Returns what is left to do after the response to the webhook. */
 async function storeRows({ phone, body }: Inbound): Promise<() => Promise<void>> {
-  const { rows } = await pool.query<Customer>(answerRows.findCustomer, [phone])
+  const { rows } = await execute(pool, answerRows.findCustomer, [phone])
   const values = answerRows.buildValues(rows[0] as Customer, body)
   await transact(async (client) => {
-    for (const { sql, parameters } of answerRows.listWrites(values)) await client.query(sql, parameters)
+    for (const { sql, parameters } of answerRows.listWrites(values)) await execute(client, sql, parameters)
   })
   return async () => {
     const response = await request(`${providerUrl}/messages`, {
@@ -81,7 +92,7 @@ async function storeRows({ phone, body }: Inbound): Promise<() => Promise<void>>
     })
     await response.body.json()
     await transact(async (client) => {
-      for (const { sql, parameters } of answerRows.listOutcome(values)) await client.query(sql, parameters)
+      for (const { sql, parameters } of answerRows.listOutcome(values)) await execute(client, sql, parameters)
     })
   }
 }
