@@ -102,8 +102,8 @@ export const OUTBOUND: Area = {
     {
       name: 'statuses that arrived before the response are applied on other channels',
       file: EARLY,
-      original: 'where s.tenant_id = ${scope.tenantId} and s.channel_id = ${channelId}',
-      mutated: 'where s.tenant_id = ${scope.tenantId}',
+      original: 'sqlFragment`s.tenant_id = ${tenantId} and s.channel_id = ${channelId}',
+      mutated: 'sqlFragment`s.tenant_id = ${tenantId}',
     },
     {
       name: 'a status that arrived before the response opts nobody out',

@@ -13,7 +13,7 @@ import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.
 import { CLAIM_MS, claimMessages, type ClaimedMessage, type Delivery } from './claim-messages.ts'
 import { claimInTransaction, commitClaim } from './commit-claim.ts'
 import { settleMessages, type DeliveryOutcome } from './settle-messages.ts'
-import { attachEarlyStatuses } from './statuses/attach-early-statuses.ts'
+import { attachEarlyStatuses, isEarlySql } from './statuses/attach-early-statuses.ts'
 import { FileUploads } from './upload-files.ts'
 
 /** Messages per claim. A crash leaves the delivery of all messages that its process has claimed unknown. */
@@ -73,7 +73,7 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
       { size: CLAIM_SIZE },
     )
     if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
-    return lookForMore(scope, channel.id, { claimed, providerMessageIds: [] })
+    return lookAfterSends(scope, channel.id, { claimed, providerMessageIds: [] })
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const { claimed } = await commitClaim(
@@ -101,28 +101,27 @@ export async function deliverClaimed(scope: Scope, channel: LoadedChannel, deliv
 }
 
 /**
- * Looks, after the commit, for further messages of the conversations, which nobody could claim while the ones before them
- * were being sent, and applies the statuses that arrived before the provider IDs of their messages. A failure leaves the
+ * Returns true if the conversations have further messages, which nobody could claim while the ones before them were being
+ * sent, and applies the statuses that arrived before the provider IDs of their messages. A failure leaves the
  * statuses to a periodic task, as outcomes that exist only in this process may wait to be stored.
  */
-async function lookForMore(
+async function lookAfterSends(
   scope: Scope,
   channelId: string,
   { claimed, providerMessageIds }: { claimed: ClaimedMessage[]; providerMessageIds: string[] },
 ): Promise<boolean> {
   const conversationIds = claimed.map(({ conversationId }) => conversationId)
   try {
-    const [found] = await scope.sql<{ hasMore: boolean; hasEarly: boolean }>('lookForMore')`
+    const [found] = await scope.sql<{ hasMore: boolean; hasEarly: boolean }>('lookAfterSends')`
       select
         exists (select from outbox o
           where o.tenant_id = ${scope.tenantId} and o.conversation_id = any(${conversationIds})) as has_more,
         exists (select from message_statuses s
-          where s.tenant_id = ${scope.tenantId} and s.channel_id = ${channelId}
-            and s.provider_message_id = any(${providerMessageIds}) and s.message_id is null) as has_early`
+          where ${isEarlySql(scope.tenantId, channelId, providerMessageIds)}) as has_early`
     if (found?.hasEarly) await attachEarlyStatuses(scope, channelId, providerMessageIds)
     return found?.hasMore ?? true
   } catch (error) {
-    scope.log.warn({ err: error, channelId }, 'what follows the sends of a batch could not be looked up')
+    scope.log.warn({ err: error, channelId }, 'the look for early statuses and further messages failed')
     return true
   }
 }
@@ -186,7 +185,7 @@ async function sendAndSettle(
     const group = outcomes.slice(settled)
     if (group.length === 0) continue
     const providerMessageIds = await settle(scope, channel, group, claimedUntil)
-    hasMore = await lookForMore(scope, channel.id, { claimed, providerMessageIds })
+    hasMore = await lookAfterSends(scope, channel.id, { claimed, providerMessageIds })
     settled += group.length
   }
   return { outcomes, hasMore }

@@ -1,5 +1,5 @@
 import type { ProviderError } from '../../../channels/channel.ts'
-import { sqlFragment } from '../../../platform/database/statements/statement.ts'
+import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { addMs, DAY, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
@@ -15,7 +15,7 @@ const FORGOTTEN_BATCH = 1000
 type EarlyStatus = { messageId: string; contactId: string; status: string; error: ProviderError | null; at: Date }
 
 /** Retention of statuses of no message. The provider's ID of a message is stored within minutes. */
-export const UNATTACHED_RETENTION_MS = DAY
+const UNATTACHED_RETENTION_MS = DAY
 
 /**
  * Applies the stored statuses of these provider IDs whose messages were not known when they arrived. A transaction that
@@ -35,6 +35,12 @@ export async function attachEarlyStatuses(
   }
 }
 
+/** Returns the condition of a status, in a statement with the alias `s`, whose message was not known when it arrived. */
+export function isEarlySql(tenantId: string, channelId: string, providerMessageIds: string[]): SqlFragment {
+  return sqlFragment`s.tenant_id = ${tenantId} and s.channel_id = ${channelId}
+      and s.provider_message_id = any(${providerMessageIds}) and s.message_id is null`
+}
+
 async function attach(scope: Scope, channelId: string, providerMessageIds: string[]): Promise<void> {
   const early = await scope.sql<EarlyStatus>('findEarlyStatuses')`
     select m.id as message_id, m.contact_id, s.status, s.error, s.provider_at as at
@@ -42,8 +48,7 @@ async function attach(scope: Scope, channelId: string, providerMessageIds: strin
     join provider_message_ids r on r.tenant_id = ${scope.tenantId} and r.channel_id = ${channelId}
       and r.provider_message_id = s.provider_message_id
     join messages m on m.tenant_id = ${scope.tenantId} and m.id = r.message_id
-    where s.tenant_id = ${scope.tenantId} and s.channel_id = ${channelId}
-      and s.provider_message_id = any(${providerMessageIds}) and s.message_id is null`
+    where ${isEarlySql(scope.tenantId, channelId, providerMessageIds)}`
   if (early.length === 0) return
   const messageIds = [...new Set(early.map(({ messageId }) => messageId))]
   await scope.transaction(
