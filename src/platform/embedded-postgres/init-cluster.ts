@@ -31,7 +31,7 @@ export async function initCluster(
         `Move Parley to another folder, or set PG_BIN_DIR to a copy of these programs, or use DATABASE_URL.`,
     )
   }
-  removeLeftovers(folder)
+  await removeLeftovers(folder)
   createSecret(folder)
   const staging = `${folder.data}.${randomBytes(4).toString('hex')}`
   const passwordFile = `${staging}.password`
@@ -50,7 +50,7 @@ export async function initCluster(
     fs.renameSync(staging, folder.data)
     if (options.isDurable) flushFolder(folder.root)
   } finally {
-    removeLeftovers(folder)
+    await removeLeftovers(folder)
   }
 }
 
@@ -102,10 +102,10 @@ function writeOwnedFile(name: string, content: string, { account }: ProgramEnvir
 /** The program that creates a cluster writes for a moment after the process that started it was killed. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }
 
-function removeLeftovers(folder: DataDirectory): void {
+async function removeLeftovers(folder: DataDirectory): Promise<void> {
   const prefix = `${path.basename(folder.data)}.`
   for (const name of fs.readdirSync(folder.root)) {
-    if (name.startsWith(prefix)) fs.rmSync(path.join(folder.root, name), REMOVAL)
+    if (name.startsWith(prefix)) await fs.promises.rm(path.join(folder.root, name), REMOVAL)
   }
 }
 
