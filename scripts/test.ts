@@ -14,13 +14,13 @@ Runs all tests, or those whose title matches the pattern. With --bail it ends wi
 files run in the random order of that number, which shows tests that depend on the order.
 For the tests of one file: npx mocha <file>`
 
-/** Processes side by side, each with a database server of its own. */
-const PROCESSES = Math.min(2, availableParallelism())
+/** Processes side by side, each with a database server of its own: one more than processors, as tests often wait. */
+const PROCESSES = Math.min(3, availableParallelism() + 1)
 /**
  * Processes in all. The one that ends last runs alone for a while, which is shorter the less it has to do; each takes five
  * seconds to load the code.
  */
-const PARTS = PROCESSES * 3
+const PARTS = PROCESSES * 2
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   bail: { type: 'boolean' },
@@ -61,7 +61,7 @@ process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
 for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
 process.stdout.write(`\n${formatSlowestFiles(slowFiles)}`)
 if (failures.length > 0) process.stdout.write(`\nFailures:\n${failures.join('\n')}\n`)
-process.exitCode = codes.find((code) => code !== 0) ?? 0
+process.exitCode = codes.find((code) => code !== 0) ?? (isStopped ? 1 : 0)
 
 function orderFiles(names: string[]): string[] {
   if (values.seed === undefined) return names
