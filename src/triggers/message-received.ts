@@ -35,7 +35,6 @@ const schema = z.strictObject({
   if: Condition.optional(),
   priority: z.int('must be a whole number').default(0),
 })
-export type MessageTrigger = z.output<typeof schema>
 
 export const messageReceived = defineTrigger({
   type: 'message_received',

@@ -145,11 +145,6 @@ function toUpperCaseTypes(value: unknown): unknown {
   )
 }
 
-/** Reads stored or synchronized components; undefined if there is one that cannot be sent. */
-export function parseComponents(components: unknown): TemplateComponent[] | undefined {
-  return TemplateComponents.safeParse(components).data
-}
-
 /** Makes the component of a template that has only a body. The examples of its variables are their names. */
 export function toBodyComponent(text: string): TemplateComponent {
   const names = listPlaceholders(text)

@@ -15,7 +15,7 @@ export type RaisedEvent = {
   depth?: number
 }
 
-export type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
+type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
 
 /**
  * Puts events into mailboxes, so that workflows react to them: into that of the event's conversation, else of the

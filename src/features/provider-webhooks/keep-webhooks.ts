@@ -20,7 +20,7 @@ export const TRANSIENT_DELAY_MS = 135 * SECOND
 const RETRY_DELAYS_MS = [5 * SECOND, 15 * SECOND, 45 * SECOND, TRANSIENT_DELAY_MS]
 
 /** Retention of webhook bodies: as long as the provider repeats a call. */
-export const WEBHOOK_RETENTION_MS = 7 * DAY
+const WEBHOOK_RETENTION_MS = 7 * DAY
 
 /** Derives the id of a webhook call from its channel and body: a provider repeats a call that it gets no 200 for. */
 export function toWebhookId(channelId: string, body: Buffer): string {

@@ -27,7 +27,7 @@ export type ReplayPlan = {
 }
 
 /** Start of a replay: the number of recorded steps to reuse, and the first step to execute; null for the workflow's first. */
-export type ReplayPosition = { reusedCount: number; stepId: string | null }
+type ReplayPosition = { reusedCount: number; stepId: string | null }
 
 /** Validates a replay and computes its initial state, before anything is written. */
 export async function planReplay(scope: Scope, original: RunRow, options: ReplayRun): Promise<ReplayPlan> {

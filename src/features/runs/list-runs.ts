@@ -62,8 +62,8 @@ export async function listRuns(
 }
 
 /**
- * Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. In the order
- * of an index: to find any run, the planner may read the table from its beginning.
+ * Versions of the workflow that have runs; undefined if another filter is more selective, or there are too many. Asks for the
+ * newest run: to find any run of a version, the planner may read the table from its beginning.
  */
 async function listVersions(scope: Scope, filters: RunFilters): Promise<number[] | undefined> {
   const { workflowId, version, contactId, conversationId, replayOf } = filters

@@ -7,6 +7,7 @@ import { rememberAddress } from '../known-addresses.ts'
 import type { User } from '../schema.ts'
 import { listWorkspaces, type Membership } from '../workspaces.ts'
 
+/** The part of a request that a new session needs. */
 export type SessionContext = Pick<AuthContext, 'system' | 'caller' | 'client' | 'setHeader'>
 
 /** Counted from sign-in and never extended. */
