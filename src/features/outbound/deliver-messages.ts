@@ -72,8 +72,7 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
       },
       { size: CLAIM_SIZE },
     )
-    if (claimed.length === 0 || claimed.length === CLAIM_MAX) return claimed.length > 0
-    return lookAfterSends(scope, channel.id, { claimed, providerMessageIds: [] })
+    return claimed.length > 0 && lookAfterSends(scope, channel.id, { claimed, providerMessageIds: [] })
   }
   const claimedUntil = addMs(scope.now(), CLAIM_MS)
   const { claimed } = await commitClaim(
@@ -97,13 +96,13 @@ export async function deliverClaimed(scope: Scope, channel: LoadedChannel, deliv
   const isPaused = outcomes.some(
     ({ result }) => result.kind === 'stopped' || (result.kind === 'retry' && result.scope === 'channel'),
   )
-  return !isPaused && (delivery.claimed.length === CLAIM_MAX || hasMore)
+  return !isPaused && hasMore
 }
 
 /**
- * Returns true if the conversations have further messages, which nobody could claim while the ones before them were being
- * sent, and applies the statuses that arrived before the provider IDs of their messages. A failure leaves the
- * statuses to a periodic task, as outcomes that exist only in this process may wait to be stored.
+ * Returns true if the batch was full, or its conversations have further messages, which nobody could claim while the ones
+ * before them were being sent, and applies the statuses that arrived before the provider IDs of their messages. A failure
+ * leaves the statuses to a periodic task, as outcomes that exist only in this process may wait to be stored.
  */
 async function lookAfterSends(
   scope: Scope,
@@ -119,7 +118,7 @@ async function lookAfterSends(
         exists (select from message_statuses s
           where ${isEarlySql(scope.tenantId, channelId, providerMessageIds)}) as has_early`
     if (found?.hasEarly) await attachEarlyStatuses(scope, channelId, providerMessageIds)
-    return found?.hasMore ?? true
+    return claimed.length === CLAIM_MAX || (found?.hasMore ?? true)
   } catch (error) {
     scope.log.warn({ err: error, channelId }, 'the look for early statuses and further messages failed')
     return true
