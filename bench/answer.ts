@@ -9,7 +9,7 @@ import { BenchClient } from './http-client.ts'
 import { runConcurrently } from './run-concurrently.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { ServerStatistics } from './server-statistics.ts'
-import { formatSpread } from './stats.ts'
+import { formatSpread, rotate } from './stats.ts'
 import { buildWebhook, WhatsAppNumber } from './whatsapp-number.ts'
 import { toPhone } from './workspaces.ts'
 
@@ -201,11 +201,6 @@ class AnswerBench {
       await client.post(`/api/workflows/${workflowId}/unpublish`, {})
     return result
   }
-}
-
-function rotate<T>(list: T[], count: number): T[] {
-  const offset = count % list.length
-  return [...list.slice(offset), ...list.slice(0, offset)]
 }
 
 async function createAnswerer(url: string, index: number, baseUrl: string): Promise<Answerer> {

@@ -3,7 +3,7 @@ import { readDatabaseTime, withTempDatabase } from './database.ts'
 import { type EngineBench, type Size, withEngineBench } from './engine-bench.ts'
 import { COST_COLUMNS, formatCostRow, formatLoadAverage, formatTable } from './format.ts'
 import { describeRowSizes } from './row-sizes.ts'
-import { formatSpread } from './stats.ts'
+import { formatSpread, rotate } from './stats.ts'
 
 type Variant = {
   name: string
@@ -39,8 +39,7 @@ type StageCosts = { ingest: CpuCost[]; send: CpuCost[] }
 async function runRounds(bench: EngineBench, variants: Variant[], rounds: number): Promise<StageCosts> {
   const stages: StageCosts = { ingest: [], send: [] }
   for (let round = 0; round <= rounds; round += 1) {
-    const offset = round % variants.length
-    for (const variant of [...variants.slice(offset), ...variants.slice(0, offset)]) {
+    for (const variant of rotate(variants, round)) {
       const ingestCost = await bench.ingest()
       const since = await readDatabaseTime(bench.database)
       const advanceCost = await variant.advance(bench)

@@ -17,3 +17,9 @@ export function formatSpread(values: number[], digits = 2): string {
   const [middle, min, max] = [median(values), Math.min(...values), Math.max(...values)]
   return `${middle.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`
 }
+
+/** Moves the first `count` values to the end, so that each variant comes first in one of several rounds. */
+export function rotate<T>(values: T[], count: number): T[] {
+  const offset = count % values.length
+  return [...values.slice(offset), ...values.slice(0, offset)]
+}
