@@ -104,6 +104,7 @@ export const OUTBOUND: Area = {
       file: EARLY,
       original: 'sqlFragment`s.tenant_id = ${tenantId} and s.channel_id = ${channelId}',
       mutated: 'sqlFragment`s.tenant_id = ${tenantId}',
+      tests: ['integration/channels/provider-consent.test.ts'],
     },
     {
       name: 'a status that arrived before the response opts nobody out',

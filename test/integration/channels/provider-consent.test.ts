@@ -113,6 +113,19 @@ describe('consent that a customer changes at the provider', () => {
     expect(items[0]).to.deep.include({ source: 'provider', channelId: channel.id })
   })
 
+  it('a status of another channel that arrives before the response opts nobody out', async () => {
+    const other = await FakeCloudApi.start({ clock: app.clock })
+    try {
+      await buildCloudApiChannel(workspace, other)
+      const failure = { callbackData: null, status: 'failed', errorCode: 131050 } as const
+      cloud.beforeResponse = ({ wamid }) => other.webhooks.sendStatuses([{ wamid, ...failure }])
+      await sendAnswer()
+      expect(await readConsent()).to.include({ marketing: 'unknown', total: 0 })
+    } finally {
+      await other.stop()
+    }
+  })
+
   async function sendAnswer(): Promise<AcceptedSend> {
     await cloud.webhooks.sendText({ from: ANA, body: 'hi' })
     await app.work()
