@@ -252,6 +252,23 @@ describe('MailboxProcessor', () => {
     expect(box.sent).to.deep.equal(['hello'])
   })
 
+  for (const [priority, sent] of [
+    [0, ['colour?']],
+    [1, ['colour?', 'hello']],
+  ] as const) {
+    it(`offers a message to the run that waits for a reply ${priority > 0 ? 'after' : 'before'} a trigger of priority ${priority}`, () => {
+      const expected = { mode: 'exact', values: ['blue'] }
+      const box = new Box({
+        [A]: { triggers: on('go'), steps: [ask('colour')] },
+        [B]: { triggers: [{ type: 'message_received', match: expected, priority }], steps: [say('hello', 'hello')] },
+      })
+      box.write('go')
+      box.write('blue')
+      expect(box.sent).to.deep.equal(sent)
+      expect(box.run(A).state.status).to.equal(priority > 0 ? 'waiting' : 'completed')
+    })
+  }
+
   it('offers a message to other workflows while the run that debounces is paused', () => {
     const any = [{ type: 'message_received' }]
     const box = new Box({
