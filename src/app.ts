@@ -27,7 +27,9 @@ import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
 import { appRouter } from './router.ts'
+import type { Actor } from './scope/dependencies.ts'
 import { Scope } from './scope/scope.ts'
+import type { Caller } from './trpc/caller.ts'
 import { SystemScope } from './scope/system-scope.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { getField } from './platform/fields.ts'
@@ -172,6 +174,7 @@ async function listen(
     isHostAllowed: createHostCheck(config.http),
     loopLagMaxMs: config.http.loopLagMaxMs,
     identify: auth.identify,
+    identifyKey: auth.identifyKey,
     demoAccount,
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
@@ -189,8 +192,8 @@ async function listen(
     scopes: {
       system,
       auth,
-      openScope: (network, { user }, { id, role }, signal) =>
-        new Scope(forRequests, id, { type: 'user', id: user.id, name: user.name, role, network }, { signal }),
+      openScope: (network, caller, workspaceId, signal) =>
+        new Scope(forRequests, workspaceId, toActor(caller, network), { signal }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'
@@ -201,6 +204,12 @@ async function listen(
   server.listen(config.http.port, config.http.host)
   await once(server, 'listening')
   return server
+}
+
+function toActor(caller: Caller, network: string): Actor {
+  if (!('key' in caller)) return { type: 'user', id: caller.user.id, name: caller.user.name, network }
+  const { id, name, channelIds } = caller.key
+  return { type: 'key', id, name, channelIds, network }
 }
 
 /** Asks on a connection of its own, as those of the pools may all be busy or wait for a lock. */

@@ -1,13 +1,14 @@
 import type { Database } from './platform/database/database.ts'
 import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
 
-export type DemoAccount = { email: string; password: string; workspaceId: string }
+export type DemoAccount = { email: string; password: string; workspaceId: string; apiKey: string }
 
 /** The owner of the workspace with which an empty embedded database is filled. */
 export const DEMO_ACCOUNT: DemoAccount = {
   email: 'demo@parley.example',
   password: 'parley-demo',
   workspaceId: '0199c0de-0000-7000-8000-000000000002',
+  apiKey: 'prl_DemoKeyOfTheWorkspaceCasaVerde3O4xxm',
 }
 
 /** Finds the account that may be shown to every client: never one of an external database. */

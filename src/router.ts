@@ -1,4 +1,5 @@
 import { aiProviderRouter } from './features/ai-provider/router.ts'
+import { apiKeysRouter } from './features/api-keys/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
@@ -58,6 +59,7 @@ export const appRouter = router({
   broadcasts: mergeRouters(broadcastsRouter, broadcastSubscriptionsRouter),
   tools: toolsRouter,
   credentials: credentialsRouter,
+  'api-keys': apiKeysRouter,
   'ai-provider': aiProviderRouter,
   media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),

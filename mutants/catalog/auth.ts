@@ -4,6 +4,7 @@ const RESET = 'src/features/auth/reset-password.ts'
 const SEND_RESETS = 'src/features/auth/send-password-resets.ts'
 const RESET_EMAILS = 'integration/auth/password-reset-emails.test.ts'
 const FIND = 'src/features/auth/sessions/find-session.ts'
+const API_KEYS = ['integration/auth/api-keys.test.ts']
 
 export const AUTH: Area = {
   name: 'auth',
@@ -122,9 +123,59 @@ export const AUTH: Area = {
     {
       name: 'a member who was removed keeps their subscriptions',
       file: 'src/features/auth/create-auth.ts',
-      original: 'return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()',
-      mutated: 'return undefined',
+      original:
+        'else if (workspaceId === null || !workspaces.has(workspaceId)) errors.set(caller, new ForbiddenError())',
+      mutated: '',
       tests: ['integration/live/live-rights.test.ts'],
+    },
+    {
+      name: 'an API key needs no scope',
+      file: 'src/trpc/procedures.ts',
+      original: 'if (scope === undefined || !key.scopes.has(scope)) {',
+      mutated: 'if (scope === undefined) {',
+      tests: API_KEYS,
+    },
+    {
+      name: 'an API key may be used from every network',
+      file: 'src/features/api-keys/identify-key.ts',
+      original: 'return found.isAllowed(ipAddress) ? found.access : OTHER_NETWORK',
+      mutated: 'return found.access',
+      tests: API_KEYS,
+    },
+    {
+      name: 'the secret of an API key works after its end',
+      file: 'src/features/api-keys/identify-key.ts',
+      original: ' and (expires_at is null or expires_at > ${this.#system.now()})`',
+      mutated: '`',
+      tests: API_KEYS,
+    },
+    {
+      name: 'an API key gives rights that it does not have',
+      file: 'src/features/api-keys/changes.ts',
+      original: 'isSubset(expandGrants(grants), key.scopes) &&',
+      mutated: '',
+      tests: API_KEYS,
+    },
+    {
+      name: 'a stream of an API key goes on with other rights',
+      file: 'src/features/api-keys/identify-key.ts',
+      original: 'return rights(found.access) === rights(key) ? undefined : new ForbiddenError()',
+      mutated: 'return undefined',
+      tests: API_KEYS,
+    },
+    {
+      name: 'an API key sends on every channel',
+      file: 'src/features/consent/send-permission.ts',
+      original: `if (actor.type !== 'key' || actor.channelIds === null || actor.channelIds.includes(channelId)) return`,
+      mutated: 'if (channelId) return',
+      tests: API_KEYS,
+    },
+    {
+      name: 'an API key is charged to its address',
+      file: 'src/http/rate-limits.ts',
+      original: 'key && isGeneral(tiers)',
+      mutated: 'key && tiers.length === 0',
+      tests: API_KEYS,
     },
     {
       name: 'a token is renewed for ever',

@@ -107,7 +107,7 @@ export const QUOTAS: Area = {
     {
       name: 'tags of runs are limited',
       file: 'src/features/tags/ensure-tags.ts',
-      original: "if (tx.actor.type === 'user') await",
+      original: 'if (findMemberId(tx.actor) !== null) await',
       mutated: 'await',
       tests: ['integration/api/row-limits.test.ts'],
     },

@@ -13,6 +13,13 @@ export const TRPC: Area = {
   ],
   mutants: [
     {
+      name: 'the answer to a request with an idempotency key is that to another caller',
+      file: 'src/trpc/idempotency.ts',
+      original: ' and key = ${key} and caller_id = ${scope.actor.id}`',
+      mutated: ' and key = ${key}`',
+      tests: ['integration/auth/api-keys.test.ts'],
+    },
+    {
       name: 'a role may do what needs the next higher one',
       file: 'src/trpc/procedures.ts',
       original: 'RANK[workspace.role] < RANK[minimumRole]',

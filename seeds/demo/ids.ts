@@ -21,6 +21,8 @@ export const DEMO = {
   workspaceId: DEMO_ACCOUNT.workspaceId,
   sandboxId: demoId('base', 3),
   templateId: demoId('base', 4),
+  apiKeyId: demoId('base', 5),
   email: DEMO_ACCOUNT.email,
   password: DEMO_ACCOUNT.password,
+  apiKey: DEMO_ACCOUNT.apiKey,
 }

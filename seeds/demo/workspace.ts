@@ -1,12 +1,13 @@
 import type { Knex } from 'knex'
 import { Passwords } from '../../src/platform/security/passwords.ts'
+import { hashToken } from '../../src/platform/security/tokens.ts'
 import { addMs, DAY } from '../../src/platform/time.ts'
 import type { Actor } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
 const OWNER_NAME = 'Dana Demo'
 
-/** Inserts the workspace, its sandbox channel and its owner, and returns the owner. An existing account is reused. */
+/** Inserts the workspace, its sandbox channel, its API key and its owner, and returns the owner. An existing account is reused. */
 export async function seedWorkspace(tx: Knex, now: Date): Promise<Actor> {
   const { workspaceId, sandboxId } = DEMO
   const times = { created_at: addMs(now, -60 * DAY), updated_at: now }
@@ -25,7 +26,28 @@ export async function seedWorkspace(tx: Knex, now: Date): Promise<Actor> {
     ...times,
   })
   await tx('channel_routes').insert({ channel_id: sandboxId, tenant_id: workspaceId })
-  return { type: 'user', id: ownerId, name: OWNER_NAME, role: 'owner' }
+  const owner: Actor = { type: 'user', id: ownerId, name: OWNER_NAME }
+  await seedApiKey(tx, owner, times)
+  return owner
+}
+
+async function seedApiKey(tx: Knex, owner: Actor, times: { created_at: Date; updated_at: Date }): Promise<void> {
+  const { workspaceId, apiKeyId, apiKey } = DEMO
+  await tx('api_keys').insert({
+    tenant_id: workspaceId,
+    id: apiKeyId,
+    name: 'Commands of the README',
+    last_four: apiKey.slice(-4),
+    grants: ['full'],
+    limit_per_minute: 1000,
+    created_by: JSON.stringify(owner),
+    ...times,
+  })
+  await tx('api_key_routes').insert({
+    secret_hash: hashToken(apiKey),
+    tenant_id: workspaceId,
+    api_key_id: apiKeyId,
+  })
 }
 
 async function ensureUser(tx: Knex, now: Date): Promise<string> {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
-import { UnauthorizedError, ForbiddenError } from '../platform/errors.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { RequestContext } from '../trpc/context.ts'
+import { authorize } from '../trpc/procedures.ts'
 
 /** Lines of the recipients of a broadcast. */
 export type ExportRecipients = (
@@ -16,11 +16,10 @@ export function recipientsCsvRoute(
   getContext: (ctx: Context) => RequestContext,
 ): Middleware {
   return async function answerRecipientsCsv(ctx) {
-    const { caller, openScope } = getContext(ctx)
-    if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
-    if (caller.workspace === 'refused') throw new ForbiddenError()
+    const context = getContext(ctx)
+    const { caller, workspaceId } = authorize(context, 'viewer', 'broadcasts:read')
     const status = new URLSearchParams(ctx.querystring).get('status')
-    const lines = await exportRecipients(openScope(caller, caller.workspace, undefined), {
+    const lines = await exportRecipients(context.openScope(caller, workspaceId, undefined), {
       broadcastId: ctx['params'].broadcastId,
       status,
     })

@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa'
 import { clientNetwork } from '../platform/client-address.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Scope } from '../scope/scope.ts'
+import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { authorize } from '../trpc/procedures.ts'
@@ -28,7 +29,7 @@ export type MediaFiles = {
 }
 
 const UPLOAD_BYTES_MAX = 100 * 1024 * 1024
-/** Uploads of one workspace, and of one user, at once. */
+/** Uploads of one workspace, and of one user or API key, at once. */
 const UPLOADS_PER_WORKSPACE_MAX = 4
 const CACHE_SECONDS = 300
 
@@ -41,15 +42,15 @@ export function mediaUploads(
   const receive: Middleware = async function receiveUpload(ctx) {
     try {
       const context = getContext(ctx)
-      const { caller, workspace } = authorize(context.caller, 'agent')
+      const { caller, workspaceId } = authorize(context, 'agent', 'media:write')
       const bytes = Number(ctx.get('content-length'))
       if (bytes > UPLOAD_BYTES_MAX) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB' })
       }
       const network = clientNetwork(context.client.addressKey)
       const release = admission.take('uploads', network, [
-        { key: `workspace:${workspace.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
-        { key: `user:${caller.user.id}`, max: UPLOADS_PER_WORKSPACE_MAX },
+        { key: `workspace:${workspaceId}`, max: UPLOADS_PER_WORKSPACE_MAX },
+        { key: `user:${callerId(caller)}`, max: UPLOADS_PER_WORKSPACE_MAX },
         { key: `network:${network}` },
       ])
       if (typeof release !== 'function')
@@ -57,7 +58,7 @@ export function mediaUploads(
       const body = readUpload(ctx.req, UPLOAD_LIMITS)
       try {
         const filename = new URLSearchParams(ctx.querystring).get('filename')
-        const scope = context.openScope(caller, workspace, undefined)
+        const scope = context.openScope(caller, workspaceId, undefined)
         const { media, isNew } = await upload(scope, body, { filename, bytes })
         ctx.status = isNew ? 201 : 200
         ctx.type = 'application/json; charset=utf-8'

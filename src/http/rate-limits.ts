@@ -1,7 +1,9 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
-import { LimitExceededError } from '../platform/errors.ts'
-import type { LimitState, RateLimits, Tier } from '../platform/rate-limit/rate-limits.ts'
+import { LimitExceededError, UnauthorizedError } from '../platform/errors.ts'
+import { CALLER_CALLS, type LimitState, type RateLimits, type Tier } from '../platform/rate-limit/rate-limits.ts'
+import type { KeyAccess } from '../trpc/caller.ts'
+import { findChallenge, findKey } from './api-key.ts'
 import { API_PREFIX, AUTH_PREFIX, INDEX_PATH, isUnder, OPENAPI_PATH } from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
 import { listBatchedProcedures } from './trpc-endpoint.ts'
@@ -29,21 +31,45 @@ export function costTable(router: AppRouter): Cost {
   }
 }
 
-/** Charges a request before anything else is done, and reports on every answer how much is left. */
+/**
+ * Charges a request before anything else is done, and reports on every answer how much is left. A call in the general tier
+ * is charged to the API key of the request, and every other one to the address.
+ */
 export function rateLimit(limits: RateLimits, cost: Cost): Middleware {
   return async function chargeRequest(ctx, next) {
     const addressKey: string = ctx.state['addressKey']
+    const key = findKey(ctx)
     let tightest: LimitState | undefined
     for (const { tiers, points } of groupEqual(cost(ctx))) {
-      const { allowed, state } = await limits.charge(addressKey, tiers, points)
+      const { allowed, state } =
+        key && isGeneral(tiers)
+          ? await limits.chargeCallers(listCounters(key), points)
+          : await limits.charge(addressKey, tiers, points)
       if (!tightest || !allowed || state.remaining < tightest.remaining) tightest = state
       setHeaders(ctx, tightest)
       if (!allowed) {
         throw new LimitExceededError('rate_limited', 'Too many requests, please try again later', state.resetSeconds)
       }
     }
+    const challenge = findChallenge(ctx)
+    if (challenge) throw new UnauthorizedError(undefined, undefined, challenge)
     await next()
   }
+}
+
+/** Calls of all API keys of a workspace in a minute. */
+export const WORKSPACE_KEYS_MAX = CALLER_CALLS.points
+
+/** A key has a limit of its own, and one with the other keys of its workspace, which may have any number of keys. */
+function listCounters({ id, workspaceId, limitPerMinute }: KeyAccess): { key: string; limit: number }[] {
+  return [
+    { key: `key:${id}`, limit: limitPerMinute },
+    { key: `keys:${workspaceId}`, limit: WORKSPACE_KEYS_MAX },
+  ]
+}
+
+function isGeneral([first, ...others]: Tier[]): boolean {
+  return first === 'api' && others.length === 0
 }
 
 /** Equal calls of a batch are charged at once: all of them, or none. */

@@ -5,7 +5,8 @@ import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Scope } from '../scope/scope.ts'
 import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { RequestContext, Transport } from '../trpc/context.ts'
-import type { Caller } from '../trpc/caller.ts'
+import type { KeyCaller, UserCaller } from '../trpc/caller.ts'
+import { findKey } from './api-key.ts'
 
 const SESSION_COOKIE = 'session_token'
 
@@ -13,7 +14,7 @@ const SESSION_COOKIE = 'session_token'
 export type Identify = (claim: {
   token: string
   tenantId: string | null
-}) => Promise<{ caller: Caller; cookie?: string } | null>
+}) => Promise<{ caller: UserCaller; cookie?: string } | null>
 
 type OpenScope = RequestContext['openScope']
 
@@ -38,7 +39,8 @@ type Call = { tenantId: string | null; transport: Transport; isBatch?: boolean }
 /** Builds the context that procedures receive from a request. */
 export function createContexts({ log, limits, resolveAddress, identify, scopes }: Dependencies) {
   async function build(ctx: Context, { tenantId, transport, isBatch = false }: Call): Promise<RequestContext> {
-    const sessionToken = readSessionToken(ctx)
+    const apiKey = readKey(ctx, tenantId)
+    const sessionToken = apiKey ? null : readSessionToken(ctx)
     const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
     const { requestId, ipAddress, addressKey: key } = ctx.state
@@ -48,6 +50,7 @@ export function createContexts({ log, limits, resolveAddress, identify, scopes }
       openScope: (...call) => scopes.openScope(clientNetwork(key), ...call),
       log: log.child({ requestId }),
       caller: identity?.caller ?? null,
+      key: apiKey,
       sessionToken,
       client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
       transport,
@@ -86,6 +89,14 @@ export function createContexts({ log, limits, resolveAddress, identify, scopes }
 
 function readTenantId(ctx: Context): string | null {
   return ctx.get('x-tenant-id') || null
+}
+
+/** The workspace is that of the key. A request that names another one has been sent with the wrong key. */
+function readKey(ctx: Context, tenantId: string | null): KeyCaller | null {
+  const key = findKey(ctx)
+  if (!key) return null
+  const isSame = tenantId === null || tenantId.toLowerCase() === key.workspaceId
+  return { key, workspace: isSame ? { id: key.workspaceId } : 'refused' }
 }
 
 /** Two cookies of this name with different values mean that one was planted: neither is accepted. */

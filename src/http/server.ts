@@ -3,6 +3,7 @@ import Koa from 'koa'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
+import { identifyApiKey, type IdentifyKey } from './api-key.ts'
 import { ApiRoutes } from './api-routes.ts'
 import { accessLog } from './access-log.ts'
 import { Admission } from './load/admission.ts'
@@ -51,6 +52,7 @@ export type HttpDependencies = {
   /** The delay of the event loop above which requests are rejected. */
   loopLagMaxMs: number
   identify: Identify
+  identifyKey: IdentifyKey
   demoAccount: ShownAccount
   scopes: RequestScopes
 }
@@ -83,6 +85,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(checkHost(dependencies.isHostAllowed))
   koa.use(outsideApi(mediaDownloads(dependencies.media)))
   koa.use(allowOrigins(dependencies.appOrigins))
+  koa.use(identifyApiKey(dependencies.identifyKey))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
   koa.use(outsideApi(openapiRoute(router)))

@@ -6,8 +6,9 @@ import type { AppRouter } from '../router.ts'
 import { assertBoundedText } from '../platform/bounded-json.ts'
 import { clientNetwork } from '../platform/client-address.ts'
 import { InvalidError, UnauthorizedError } from '../platform/errors.ts'
+import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { toPublicError } from '../trpc/errors.ts'
+import { mergeErrorHeaders, toPublicError } from '../trpc/errors.ts'
 import { isUnder, TRPC_PREFIX } from './paths.ts'
 import type { TrpcCall } from './request-context.ts'
 import { listProcedures } from './rest.ts'
@@ -31,7 +32,8 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admiss
   const queries = new TrpcQueries(router)
   const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
     const context = await openContext(ctx, { tenantId, isBatch: false })
-    if (context.caller) takeSlot(ctx, admission, context.caller.user.id)
+    const caller = context.caller ?? context.key
+    if (caller) takeSlot(ctx, admission, callerId(caller))
     return context
   })
   const procedures = listProcedures(router)
@@ -44,9 +46,10 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admiss
     const tenantId = readTenantId(new URLSearchParams(ctx.querystring))
     const context = await openContext(ctx, { tenantId, isBatch })
     if (ctx.method === 'POST') {
-      // Who has no session sends small bodies only, or none if no procedure of the call is for him.
-      if (!context.caller && names.every((name) => procedures.has(name) && !isAuth(name))) throw new UnauthorizedError()
-      await readBody(ctx, context.caller && !names.some(isAuth) ? BODY_BYTES_MAX : AUTH_BODY_BYTES_MAX)
+      const caller = context.caller ?? context.key
+      // Who has no access sends small bodies only, or none if no procedure of the call is for him.
+      if (!caller && names.every((name) => procedures.has(name) && !isAuth(name))) throw new UnauthorizedError()
+      await readBody(ctx, caller && !names.some(isAuth) ? BODY_BYTES_MAX : AUTH_BODY_BYTES_MAX)
     }
     // Koa presets 404, which tRPC would keep; tRPC writes the answer to the socket without Koa.
     ctx.respond = false
@@ -70,10 +73,13 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admiss
 }
 
 /** tRPC sends the status of a stream before the errors in it, so the status is set here. */
-function takeSlot(ctx: Context, admission: Admission, userId: string): void {
+function takeSlot(ctx: Context, admission: Admission, id: string): void {
   if (ctx.res.destroyed) return
   try {
-    ctx.res.once('close', takeSubscription(admission, { userId, network: clientNetwork(ctx.state['addressKey']) }))
+    ctx.res.once(
+      'close',
+      takeSubscription(admission, { callerId: id, network: clientNetwork(ctx.state['addressKey']) }),
+    )
   } catch (error) {
     const { status, headers } = toPublicError(error, ctx.state['requestId'])
     ctx.res.statusCode = status
@@ -84,10 +90,7 @@ function takeSlot(ctx: Context, admission: Admission, userId: string): void {
 
 /** tRPC replaces the Vary header; the CORS headers depend on the origin here too. A batch waits for its last call. */
 function answerHeaders(errors: TRPCError[]): Headers {
-  const headers = new Headers({ vary: 'Origin' })
-  const seconds = errors.map((error) => Number(toPublicError(error, '').headers['Retry-After'] ?? 0))
-  if (Math.max(0, ...seconds) > 0) headers.set('retry-after', String(Math.max(...seconds)))
-  return headers
+  return new Headers({ vary: 'Origin', ...mergeErrorHeaders(errors.map((error) => toPublicError(error, ''))) })
 }
 
 /** Reads the body within the bounds of this server. tRPC, which has only a bound per body, takes it from the request. */

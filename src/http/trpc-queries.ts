@@ -3,7 +3,7 @@ import { getField } from '../platform/fields.ts'
 import { parseJson } from '../platform/parse-json.ts'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
-import { type PublicError, toErrorShape, toPublicError } from '../trpc/errors.ts'
+import { mergeErrorHeaders, type PublicError, toErrorShape, toPublicError } from '../trpc/errors.ts'
 import { transformer } from '../trpc/transformer.ts'
 import { abortOnDisconnect, listProcedures, type Procedure } from './rest.ts'
 
@@ -47,8 +47,7 @@ export class TrpcQueries {
     const failures = results.flatMap((result) => ('failure' in result ? [result.failure] : []))
     const statuses = new Set(results.map((result) => ('failure' in result ? result.failure.status : 200)))
     const [status = 200, ...others] = statuses
-    const seconds = Math.max(0, ...failures.map(({ headers }) => Number(headers['Retry-After'] ?? 0)))
-    if (seconds > 0) ctx.set('Retry-After', String(seconds))
+    ctx.set(mergeErrorHeaders(failures))
     ctx.status = others.length > 0 ? MULTI_STATUS : status
     ctx.set('Vary', 'trpc-accept, accept, Origin')
     ctx.set('Content-Type', 'application/json')

@@ -204,6 +204,26 @@ export class Credential extends TenantModel {
   declare updatedAt: Date
 }
 
+export class ApiKey extends TenantModel {
+  static override tableName = 'api_keys'
+  static override jsonAttributes = ['createdBy']
+
+  declare id: string
+  declare name: string
+  declare lastFour: string
+  declare grants: string[]
+  declare ipRanges: string[] | null
+  declare channelIds: string[] | null
+  declare limitPerMinute: number
+  declare createdBy: { type: string; id: string | null; name: string | null }
+  declare expiresAt: Date | null
+  declare previousExpiresAt: Date | null
+  declare lastUsedAt: Date | null
+  declare revokedAt: Date | null
+  declare createdAt: Date
+  declare updatedAt: Date
+}
+
 export class AiProvider extends TenantModel {
   static override tableName = 'ai_providers'
 

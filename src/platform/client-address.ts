@@ -5,17 +5,32 @@ import { LRUCache } from 'lru-cache'
 /** Addresses of peers are checked for every request, and there are few of them. */
 const KNOWN_MAX = 1000
 
+/** Builds the check whether an address is in one of the networks, given as CIDRs. */
+export function createNetworkCheck(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const cidr of networks) {
+    const [address = '', bits] = cidr.split('/')
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return (text) => {
+    const address = normalize(text)
+    return address !== undefined && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** Returns the CIDR of a network or single address; undefined for other texts. */
+export function parseNetwork(text: string): string | undefined {
+  const [address = '', bits, ...others] = text.split('/')
+  const normalized = normalize(address)
+  if (normalized === undefined || others.length > 0) return undefined
+  const bitsMax = isIP(normalized) === 6 ? 128 : 32
+  if (bits === undefined) return `${normalized}/${bitsMax}`
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? `${normalized}/${Number(bits)}` : undefined
+}
+
 /** Builds the check whether an address is that of a trusted proxy, given as CIDRs. */
 export function createProxyCheck(trustedProxies: string[]): (address: string) => boolean {
-  const trusted = new BlockList()
-  for (const cidr of trustedProxies) {
-    const [address = '', bits] = cidr.split('/')
-    trusted.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  const check = (text: string) => {
-    const address = normalize(text)
-    return address !== undefined && trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
+  const check = createNetworkCheck(trustedProxies)
   const known = new LRUCache<string, boolean>({ max: KNOWN_MAX })
   return (text) => {
     const result = known.get(text)

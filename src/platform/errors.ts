@@ -24,19 +24,26 @@ export class InvalidError extends AppError {
   }
 }
 
-/** There is no valid session, or the credentials are wrong. */
+/** Reason why an API key is not accepted, in the parameters of the header `WWW-Authenticate` (RFC 6750). */
+export type Challenge = { error: 'invalid_token' | 'insufficient_scope'; scope?: string; error_description?: string }
+
+/** There is no valid session or API key, or the credentials are wrong. */
 export class UnauthorizedError extends AppError {
   override name = 'UnauthorizedError'
-  constructor(message = 'Unauthorized', code = 'unauthorized') {
+  readonly challenge: Challenge | undefined
+  constructor(message = 'Unauthorized', code = 'unauthorized', challenge?: Challenge) {
     super(code, message)
+    this.challenge = challenge
   }
 }
 
-/** The session does not give access to this workspace or action. */
+/** The session or API key does not give access to this workspace or action. */
 export class ForbiddenError extends AppError {
   override name = 'ForbiddenError'
-  constructor(message = 'Forbidden', code = 'forbidden') {
+  readonly challenge: Challenge | undefined
+  constructor(message = 'Forbidden', code = 'forbidden', challenge?: Challenge) {
     super(code, message)
+    this.challenge = challenge
   }
 }
 

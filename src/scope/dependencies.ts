@@ -15,13 +15,26 @@ import type { Clock } from '../platform/time.ts'
 export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
 
 /**
- * The user, run or system that acts; it is recorded as the sender of a message and the starter of a run. `network` is that
- * of the user's client; it is not recorded.
+ * The user, API key, run or system that acts; it is recorded as the sender of a message and the starter of a run.
+ * `network` is that of the client; it is not recorded. A key sends on the channels `channelIds` only, if it has any.
  */
 export type Actor =
-  | { type: 'user'; id: string; name: string; role: Role; network?: string }
+  | { type: 'user'; id: string; name: string; network?: string }
+  | { type: 'key'; id: string; name: string; channelIds: string[] | null; network?: string }
   | { type: 'run'; id: string; name: null }
   | { type: 'system'; id: null; name: null }
+
+/** Returns the ID of the member or API key that acts; null for runs and the system. */
+export function findMemberId({ type, id }: Actor): string | null {
+  return type === 'user' || type === 'key' ? id : null
+}
+
+/** Returns who sends a message or note that no workflow sends. */
+export function toSender(actor: Actor): { type: 'user' | 'key' | 'system'; id: string | null; name: string | null } {
+  return actor.type === 'user' || actor.type === 'key'
+    ? { type: actor.type, id: actor.id, name: actor.name }
+    : { type: 'system', id: null, name: null }
+}
 
 /** An event of a workspace. `data` contains ids only; readers look the rows up. */
 export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }

@@ -2,13 +2,13 @@ import { Batcher } from '../platform/concurrency/batcher.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import { SECOND } from '../platform/time.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, callerId } from './caller.ts'
 
 /** Access that was checked is trusted this long, unless a revocation arrives. */
 const TRUSTED_MS = 3 * SECOND
-/** Interval of the checks of all sessions to which nothing is sent. */
+/** Interval of the checks of all callers to which nothing is sent. */
 const CHECK_EVERY_MS = 5 * SECOND
-/** Sessions that are checked together. */
+/** Callers that are checked together. */
 const BATCH_MAX = 500
 
 type Options = {
@@ -23,8 +23,8 @@ type CheckOptions = Pick<Options, 'now' | 'notifications'> & {
 }
 
 /**
- * The access of the sessions that follow something, checked once for all streams of a session in a workspace, and
- * together with that of other sessions.
+ * The access of the sessions and API keys that follow something, checked once for all streams of one of them in a
+ * workspace, and together with that of others.
  */
 export class AccessChecks {
   readonly #options: CheckOptions
@@ -43,7 +43,7 @@ export class AccessChecks {
   /** Calls `onRevoked` soon after access ends, also while nothing is sent, until the returned check is closed. */
   open(caller: Caller, onRevoked: () => void): { check: () => Promise<AppError | undefined>; close: () => void } {
     const workspace = typeof caller.workspace === 'string' ? caller.workspace : caller.workspace.id
-    const key = `${caller.session.id} ${workspace}`
+    const key = `${'key' in caller ? caller.key.hash.toString('base64url') : caller.session.id} ${workspace}`
     const shared = this.#checks.get(key) ?? new AccessCheck(this.#options, caller)
     this.#checks.set(key, shared)
     this.#timer ??= setInterval(() => this.#checks.forEach((check) => check.report()), CHECK_EVERY_MS)
@@ -60,7 +60,7 @@ export class AccessChecks {
   }
 }
 
-/** The access of one session to one workspace, checked again after TRUSTED_MS and after each revocation. */
+/** The access of one session or API key to one workspace, checked again after TRUSTED_MS and after each revocation. */
 class AccessCheck {
   readonly #options: CheckOptions
   readonly #caller: Caller
@@ -114,6 +114,6 @@ class AccessCheck {
       this.#trustedUntil = 0
       this.report()
     }
-    return this.#options.notifications.subscribe('revocations', onRevocation, { text: this.#caller.user.id })
+    return this.#options.notifications.subscribe('revocations', onRevocation, { text: callerId(this.#caller) })
   }
 }

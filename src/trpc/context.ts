@@ -4,10 +4,9 @@ import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { SystemScope } from '../scope/system-scope.ts'
-import type { Role } from '../scope/dependencies.ts'
 import type { AccessChecks } from './access-checks.ts'
 import type { BatchBudget } from './batch-budget.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, KeyCaller, UserCaller } from './caller.ts'
 
 /** The long-lived objects that authentication needs beside the database. */
 export type AuthDependencies = {
@@ -25,7 +24,9 @@ export type RequestContext = {
   system: SystemScope
   auth: AuthDependencies
   log: Logger
-  caller: Caller | null
+  caller: UserCaller | null
+  /** The API key of the request. A request with one has no session. */
+  key: KeyCaller | null
   /** The session token of the request, for ending that session. */
   sessionToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
@@ -41,5 +42,5 @@ export type RequestContext = {
    * Opens the scope of the caller's workspace; procedures of a workspace receive it as `ctx.scope`. `signal` cancels its
    * statements.
    */
-  openScope(caller: Caller, workspace: { id: string; role: Role }, signal: AbortSignal | undefined): Scope
+  openScope(caller: Caller, workspaceId: string, signal: AbortSignal | undefined): Scope
 }

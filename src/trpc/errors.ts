@@ -6,6 +6,7 @@ import { isTransient, sqlState } from '../platform/database/database.ts'
 import {
   AppError,
   BadGatewayError,
+  type Challenge,
   ConflictError,
   ForbiddenError,
   InvalidError,
@@ -135,8 +136,28 @@ export function toErrorShape({ key, status, body }: PublicError, path?: string) 
 
 function errorHeaders(error: AppError): Record<string, string> {
   if (error instanceof TransportError) return error.headers
+  if (error instanceof UnauthorizedError) return { 'WWW-Authenticate': toChallengeText(error.challenge) }
+  if (error instanceof ForbiddenError && error.challenge)
+    return { 'WWW-Authenticate': toChallengeText(error.challenge) }
   const isTemporary = error instanceof LimitExceededError || error instanceof UnavailableError
   return isTemporary ? { 'Retry-After': String(error.retryAfterSeconds) } : {}
+}
+
+function toChallengeText(challenge: Challenge | undefined): string {
+  const parameters = Object.entries(challenge ?? {}).map(([name, value]) => `${name}="${value}"`)
+  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`
+}
+
+/** Returns the headers of an answer with the errors of several calls: it may be repeated after the longest wait. */
+export function mergeErrorHeaders(errors: PublicError[]): Record<string, string> {
+  const merged: Record<string, string> = {}
+  for (const { headers } of errors) {
+    const seconds = Math.max(Number(merged['Retry-After'] ?? 0), Number(headers['Retry-After'] ?? 0))
+    if (seconds > 0) merged['Retry-After'] = String(seconds)
+    const challenge = headers['WWW-Authenticate']
+    if (challenge !== undefined) merged['WWW-Authenticate'] ??= challenge
+  }
+  return merged
 }
 
 function appErrorBody(error: AppError): PublicError['body'] {

@@ -9,7 +9,7 @@ import { type Serialized, transformer } from './transformer.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-/** The first request with a key, or a repetition of it. */
+/** The first request of a member or API key with an idempotency key, or a repetition of it. */
 export type KeyedRequest = { key: string; route: string; hash: Buffer }
 
 /** Writes what a call changes, in one transaction, and returns the answer of the call. */
@@ -102,15 +102,15 @@ function hashInput(input: unknown): Buffer {
 async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | undefined> {
   const { key, route, hash } = request
   const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
-    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}\n${tx.actor.id}`}, 0)) as is_locked`
   if (!lock?.isLocked) {
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
   const existing = await findAnswer(tx, request)
   if (existing) return existing
   await tx.sql('claimIdempotencyKey')`
-    insert into idempotency_keys (tenant_id, route, key, request_hash, created_at)
-    values (${tx.tenantId}, ${route}, ${key}, ${hash}, ${tx.now()})`
+    insert into idempotency_keys (tenant_id, route, key, caller_id, request_hash, created_at)
+    values (${tx.tenantId}, ${route}, ${key}, ${tx.actor.id}, ${hash}, ${tx.now()})`
   return undefined
 }
 
@@ -118,7 +118,7 @@ async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | und
 async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
   const [existing] = await scope.sql<{ requestHash: Buffer; response: Serialized }>('findAnswer')`
     select request_hash, response from idempotency_keys
-    where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key}`
+    where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key} and caller_id = ${scope.actor.id}`
   if (!existing || existing.requestHash.equals(hash)) return existing?.response
   throw new UnprocessableError(
     'idempotency_key_reused',
@@ -142,5 +142,6 @@ async function recordAnswer(
     )
   }
   await tx.sql('keepAnswer')`
-    update idempotency_keys set response = ${response} where tenant_id = ${tx.tenantId} and route = ${route} and key = ${key}`
+    update idempotency_keys set response = ${response}
+    where tenant_id = ${tx.tenantId} and route = ${route} and key = ${key} and caller_id = ${tx.actor.id}`
 }

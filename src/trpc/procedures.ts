@@ -2,10 +2,11 @@ import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
 import { getField } from '../platform/fields.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
+import type { ApiScope } from './api-scopes.ts'
 import type { Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { RequestContext } from './context.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, KeyCaller } from './caller.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
 import { commitOnce, type Once, runOnce, toKeyedRequest } from './idempotency.ts'
 import type { ProcedureMeta } from './rest.ts'
@@ -52,14 +53,32 @@ export const publicProcedure = t.procedure.use((call) => convertErrors(call, () 
 const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
 
 /**
- * Returns the caller and their workspace.
- * @throws UnauthorizedError; ForbiddenError unless the caller has the role in the workspace
+ * Returns the caller and the ID of their workspace.
+ * @throws UnauthorizedError; ForbiddenError unless the member has the role in the workspace, or the API key the scope.
+ * Without a scope only members are allowed.
  */
-export function authorize(caller: Caller | null, minimumRole: Role) {
+export function authorize(
+  { caller, key }: Pick<RequestContext, 'caller' | 'key'>,
+  minimumRole: Role,
+  scope: ApiScope | undefined,
+): { caller: Caller; workspaceId: string } {
+  if (key) return authorizeKey(key, scope)
   if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
   const { workspace } = caller
   if (workspace === 'refused' || RANK[workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
-  return { caller, workspace }
+  return { caller, workspaceId: workspace.id }
+}
+
+function authorizeKey(caller: KeyCaller, scope: ApiScope | undefined) {
+  const { key, workspace } = caller
+  if (workspace === 'refused') throw new ForbiddenError()
+  if (scope === undefined || !key.scopes.has(scope)) {
+    throw new ForbiddenError(undefined, undefined, {
+      error: 'insufficient_scope',
+      ...(scope === undefined ? { error_description: 'API keys cannot do this, only members' } : { scope }),
+    })
+  }
+  return { caller, workspaceId: workspace.id }
 }
 
 /**
@@ -77,13 +96,13 @@ function readWithoutDirection(getRawInput: () => Promise<unknown>): () => Promis
 
 function workspaceProcedure(minimumRole: Role) {
   // One middleware, as each costs tRPC several copies of the call.
-  return t.procedure.use((call) =>
+  return t.procedure.meta({ role: minimumRole }).use((call) =>
     convertErrors(call, async () => {
       const { ctx, type, path, meta, signal, getRawInput, next } = call
-      const { caller, workspace } = authorize(ctx.caller, minimumRole)
+      const { caller, workspaceId } = authorize(ctx, minimumRole, meta?.scope)
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.
-      const scope = ctx.openScope(caller, workspace, type === 'query' ? signal : undefined)
+      const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined)
       const isNative = type === 'query' && ctx.transport === 'trpc'
       const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
       const { idempotencyKey: key, setHeader, chargeKeyedAnswer } = ctx

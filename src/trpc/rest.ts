@@ -1,5 +1,7 @@
 import type { OpenApiMeta } from 'trpc-to-openapi'
 import type { Tier } from '../platform/rate-limit/rate-limits.ts'
+import type { Role } from '../scope/dependencies.ts'
+import { type ApiScope, toApiScope } from './api-scopes.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
@@ -10,15 +12,19 @@ export function isMethod(text: unknown): text is Method {
 
 /** The metadata of a procedure: its REST path, its rate limit tier and the status of its answer. */
 export type ProcedureMeta = OpenApiMeta & {
+  /** The role that members need at least. Without one everybody may call it. */
+  role?: Role
+  /** The scope that API keys need for it. Without one it is for people only. */
+  scope?: ApiScope
   /** The rate limit tier charged before the general one. */
   tier?: Exclude<Tier, 'api' | 'webhookRejected'>
   /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
   /**
-   * Set if the procedure accepts an `Idempotency-Key`. All that answer 201 do. With `commit` it uses `ctx.once`, as it
-   * waits for something other than the database before its changes.
+   * Set if the procedure accepts an `Idempotency-Key`. All that answer 201 do unless it is false, for an answer that must
+   * not be stored. With `commit` it uses `ctx.once`, as it waits for something other than the database before its changes.
    */
-  idempotent?: true | 'commit'
+  idempotent?: boolean | 'commit'
   /** True if it calls a provider, whose failure is answered 502. */
   callsProvider?: boolean
   /** True for a 404 that neither a path parameter nor the input causes. */
@@ -31,18 +37,24 @@ export type ProcedureMeta = OpenApiMeta & {
 
 type Options = Pick<
   ProcedureMeta,
-  'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
+  'scope' | 'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
 > & {
   description?: string
   successDescription?: string
   public?: boolean
 }
 
-/** Mounts a procedure at `/api` + `path`. `{names}` in the path are fields of its input. */
+const ACTIONS = { GET: 'read', POST: 'write', PUT: 'write', PATCH: 'write', DELETE: 'delete' } as const
+
+/**
+ * Mounts a procedure at `/api` + `path`. `{names}` in the path are fields of its input. Unless another scope is given,
+ * API keys need that of the first part of the path and the method, such as `contacts:read`.
+ */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
   const { tier, status, idempotent, canBeMissing, callsProvider, location, example } = options
   const { description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
+  const { scope = isPublic ? undefined : toApiScope(`${tag}:${ACTIONS[method]}`) } = options
   return {
     openapi: {
       method,
@@ -53,12 +65,13 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
       ...(description ? { description } : {}),
       ...(successDescription ? { successDescription } : {}),
     },
+    ...(scope ? { scope } : {}),
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
     ...(canBeMissing ? { canBeMissing } : {}),
     ...(callsProvider ? { callsProvider } : {}),
     ...(location ? { location } : {}),
     ...(example ? { example } : {}),
-    ...(idempotent || status === 201 ? { idempotent: idempotent ?? true } : {}),
+    ...(idempotent || (status === 201 && idempotent !== false) ? { idempotent: idempotent ?? true } : {}),
   }
 }

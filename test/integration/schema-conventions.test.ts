@@ -25,6 +25,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   channel_webhooks_due_at_not_null_idx: 'calls to process again are looked up across tenants',
   media_writes_created_at_idx: 'abandoned writes are purged across tenants',
   channel_webhooks_created_at_idx: 'old calls are purged across tenants',
+  api_key_routes_pkey: 'a request names a secret and no tenant',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }
 
@@ -59,6 +60,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'runs.mailbox_run_id': 'the root of a tree of runs, which is deleted after the others',
   'runs.root_run_id': 'the first of a chain of replays; replay_of is the foreign key',
   'trigger_evaluations.conversation_id': 'kept for a week; deleting the contact cascades to the row',
+  'api_key_routes.api_key_id': 'every node has the routes, and one node has the key',
+  'idempotency_keys.caller_id': 'a member or an API key, who may be gone before the answer is purged',
   'channel_routes.channel_id': 'every node has the routes, and one node has the channel',
   'workflow_webhook_routes.webhook_id': 'every node has the routes, and one node has the webhook',
   'consent_entries.channel_id': 'evidence, which outlives the channel',

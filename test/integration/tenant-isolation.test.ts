@@ -123,6 +123,7 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     before: 'message',
     replayOf: 'run',
     replyToId: 'message',
+    channelIds: 'channel',
     contactIds: 'contact',
     groupIds: 'group',
     tagIds: 'tag',

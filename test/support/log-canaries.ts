@@ -4,6 +4,7 @@ import { createLogger, type Logger } from '../../src/platform/log.ts'
 const CANARIES = [
   /[\w.+-]+@[a-z0-9-]+\.[a-z]+/i,
   /\+\d{8,15}/,
+  /prl_[0-9A-Za-z]{36}/,
   /correct horse|access-token|verify-token|session_token|canary/i,
 ]
 const KEPT_MAX = 20

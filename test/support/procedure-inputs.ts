@@ -22,6 +22,7 @@ export type Ids = Record<
   | 'tag'
   | 'tool'
   | 'credential'
+  | 'apiKey'
   | 'template'
   | 'broadcast'
   | 'test'
@@ -197,6 +198,12 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'credentials.get': ({ credential }) => ({ credentialId: credential }),
   'credentials.update': ({ credential }) => ({ credentialId: credential, name: 'm' }),
   'credentials.delete': ({ credential }) => ({ credentialId: credential }),
+  'api-keys.list': () => ({}),
+  'api-keys.create': ({ channel }) => ({ name: 'k', scopes: ['tags:read'], channelIds: [channel] }),
+  'api-keys.get': ({ apiKey }) => ({ apiKeyId: apiKey }),
+  'api-keys.update': ({ apiKey, channel }) => ({ apiKeyId: apiKey, channelIds: [channel] }),
+  'api-keys.rotate': ({ apiKey }) => ({ apiKeyId: apiKey }),
+  'api-keys.delete': ({ apiKey }) => ({ apiKeyId: apiKey }),
   'ai-provider.get': () => ({}),
   'ai-provider.put': () => ({ baseUrl: 'https://a.example/v1', model: 'm' }),
   'ai-provider.delete': () => ({}),
@@ -269,6 +276,7 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
       config: { method: 'GET', url: 'https://a.example' },
     }),
     credential: (await buildCredential(workspace)).id,
+    apiKey: await create('/api/api-keys', { name: 'k', scopes: ['full'] }),
     broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
     test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
     user: workspace.userId,

@@ -3,7 +3,7 @@ import { Notifications } from '../../src/platform/notifications/notifications.ts
 import { ForbiddenError } from '../../src/platform/errors.ts'
 import { SECOND } from '../../src/platform/time.ts'
 import { AccessChecks } from '../../src/trpc/access-checks.ts'
-import type { Caller } from '../../src/trpc/caller.ts'
+import { type Caller, callerId } from '../../src/trpc/caller.ts'
 import { TestClock } from '../support/clock.ts'
 
 const STREAMS = 50
@@ -11,8 +11,8 @@ const AT = new Date(0)
 
 function buildCaller(id: string): Caller {
   return {
-    session: { id, userId: 'user', createdAt: AT, expiresAt: AT, ipAddress: null, userAgent: null },
-    user: { id: 'user', email: '', name: '', image: null, emailVerified: true, createdAt: AT, updatedAt: AT },
+    session: { id, userId: id, createdAt: AT, expiresAt: AT, ipAddress: null, userAgent: null },
+    user: { id, email: '', name: '', image: null, emailVerified: true, createdAt: AT, updatedAt: AT },
     workspace: { id: 'workspace', role: 'viewer' },
   }
 }
@@ -33,7 +33,7 @@ describe('access checks of subscriptions', () => {
       now: () => clock.now(),
       notifications,
       checkAccess: (callers) => {
-        checked.push(...callers.map(({ session }) => session.id))
+        checked.push(...callers.map(callerId))
         return Promise.resolve(callers.map(() => undefined))
       },
     })
@@ -45,11 +45,12 @@ describe('access checks of subscriptions', () => {
     clock.advance(5 * SECOND)
     await checkAll()
     expect(checked).to.have.lengthOf(4)
-    notifications.publish('revocations', 'user')
+    notifications.publish('revocations', 'a')
+    notifications.publish('revocations', 'b')
     await checkAll()
     expect(checked).to.have.lengthOf(6)
     for (const { close } of streams) close()
-    notifications.publish('revocations', 'user')
+    notifications.publish('revocations', 'a')
     expect(checked).to.have.lengthOf(6)
   })
 
@@ -60,7 +61,7 @@ describe('access checks of subscriptions', () => {
       notifications: new LocalNotifications(),
       checkAccess: (callers) => {
         calls += 1
-        return Promise.resolve(callers.map(({ session }) => (session.id === '7' ? new ForbiddenError() : undefined)))
+        return Promise.resolve(callers.map((caller) => (callerId(caller) === '7' ? new ForbiddenError() : undefined)))
       },
     })
     const sessions = Array.from({ length: 100 }, (_, id) => checks.open(buildCaller(String(id)), () => undefined))

@@ -20,6 +20,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
       'tools',
       'http_credentials',
       'ai_providers',
+      'api_keys',
       'media',
       'dead_letters',
       'credentials',

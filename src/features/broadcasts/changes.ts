@@ -5,7 +5,9 @@ import { Channel, Template } from '../../models/messaging.ts'
 import { definedFields } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { assertMaySendOn } from '../consent/send-permission.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { paramsError, PROBLEMS_MAX } from '../templates/sendable-template.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
@@ -41,7 +43,7 @@ export function createBroadcast(
       audience: {},
       frequencyCap: input.frequencyCap ?? null,
       requiresOptIn: input.requiresOptIn ?? false,
-      createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
+      createdBy: findMemberId(tx.actor),
       createdAt: now,
       updatedAt: now,
     })
@@ -102,6 +104,7 @@ export function deleteBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
  */
 async function lockTemplate(tx: Scope, templateId: string, channelId: string | undefined): Promise<Template> {
   const template = await tx.lock(Template, templateId)
+  assertMaySendOn(tx, template.channelId)
   if (channelId === undefined) return template
   const channel = await tx.get(Channel, channelId)
   if (channel.id === template.channelId) return template

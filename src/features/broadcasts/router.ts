@@ -18,12 +18,14 @@ const UPDATE = { description: 'A broadcast can be updated until it starts. Field
 const DELETE = { status: 204, description: 'Only a draft can be deleted.' } as const
 
 const SEND = {
+  scope: 'broadcasts:send',
   idempotent: true,
   description:
     'Starts a draft or a scheduled broadcast. It is `preparing` while its recipients are listed, with their parameters, then `sending` until none is pending. Each recipient is sent at most one message that the provider accepts.',
 } as const
 
 const SCHEDULE = {
+  scope: 'broadcasts:send',
   description:
     'Sets the start and the quiet hours. Fields that are left out get their defaults. With `at` null, a scheduled broadcast becomes a draft again; its quiet hours stay for `send`.',
 } as const
@@ -33,7 +35,10 @@ const PAUSE = {
     'No further message is handed to the provider. Messages that a worker has claimed, at most 128, are still sent; the others are withdrawn and their recipients are pending again.',
 } as const
 
-const RESUME = { description: 'Continues a paused broadcast with the recipients that are pending.' } as const
+const RESUME = {
+  scope: 'broadcasts:send',
+  description: 'Continues a paused broadcast with the recipients that are pending.',
+} as const
 
 const CANCEL = {
   description:
@@ -41,19 +46,25 @@ const CANCEL = {
 } as const
 
 const RETRY = {
+  scope: 'broadcasts:send',
   idempotent: true,
   description:
     'Sends the broadcast again to recipients who failed. Recipients of whom the provider accepted a message are left out, and so are those whose delivery is unknown unless they are named in `notAcceptedRecipientIds`.',
 } as const
 
 const PREVIEW = {
+  scope: 'broadcasts:read',
   description:
     'Shows what the first contacts of the audience would be sent, and who would be skipped. Nothing is stored.',
-}
+} as const
 
-const ESTIMATE = { description: 'Counts the contacts of the audience, and those who would be skipped by reason.' }
+const ESTIMATE = {
+  scope: 'broadcasts:read',
+  description: 'Counts the contacts of the audience, and those who would be skipped by reason.',
+} as const
 
 const TEST = {
+  scope: 'broadcasts:send',
   idempotent: true,
   description:
     'Sends the message at once to up to 10 contacts and phone numbers, who do not become recipients of the broadcast. They need no opt-in. Contacts who may not be sent it are skipped with the reason; if all are, the answer is 422 `test_not_sent`.',

@@ -1,7 +1,9 @@
 import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { toSender } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { assertMaySendOn } from '../consent/send-permission.ts'
 import { findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
 import { ensureConversations } from '../conversations/ensure-conversations.ts'
 import { nextMessageId, queueMessages } from '../outbound/queue-messages.ts'
@@ -24,6 +26,7 @@ export function testBroadcast(
     const broadcast = await tx.get(BroadcastRow, broadcastId)
     const { channelId, templateId } = broadcast
     await assertExisting(tx, 'Contact', contactIds)
+    assertMaySendOn(tx, channelId)
     const template = await loadSendableTemplate(tx, channelId, { templateId })
     const params = await assertHeaderFile(tx, template, broadcast.params)
     const found = await findOrCreateContacts(
@@ -43,8 +46,7 @@ export function testBroadcast(
       const messageId = skipReason === null && conversation ? nextMessageId(conversation.lastMessageId) : null
       items.push({ contactId, messageId, skipReason })
       if (!conversation || messageId === null) return []
-      const { type, id, name } = tx.actor
-      const sender = type === 'user' ? { type, id, name } : { type: 'system' as const, id: null, name: null }
+      const sender = toSender(tx.actor)
       const { conversationId } = conversation
       const filled = fillTemplate(template, values)
       return [{ id: messageId, conversationId, contactId, channelId, ...filled, sender, runId: null, stepId: null }]

@@ -1,6 +1,7 @@
 import { Broadcast as BroadcastRow, type BroadcastStatus } from '../../models/broadcasts.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { assertMaySendOn } from '../consent/send-permission.ts'
 import type { Event } from '../../scope/dependencies.ts'
 
 type Transition = { from: readonly BroadcastStatus[]; to: BroadcastStatus; event: Event['type'] }
@@ -62,6 +63,7 @@ export async function changeStatus(
   name: TransitionName,
   columns: Partial<BroadcastRow> = {},
 ): Promise<void> {
+  assertMaySendOn(tx, channelId)
   const { to, event } = TRANSITIONS[name]
   await tx
     .query(BroadcastRow)

@@ -1,6 +1,7 @@
 import { findSendObstacle, type Recipient, type Sending } from '../../channels/send-obstacle.ts'
 import type { TemplateCategory } from '../../models/messaging.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { ForbiddenError, UnprocessableError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope/scope.ts'
 import { contactBlockedError } from '../contacts/errors.ts'
 
 /** @throws UnprocessableError `contact_blocked`, `contact_opted_out` */
@@ -22,4 +23,13 @@ function optedOutError({ serviceConsent }: Recipient): UnprocessableError {
         'The contact opted out of marketing. Send a template of the category utility, or wait until it opts in again',
         { purpose: 'marketing' },
       )
+}
+
+/** @throws ForbiddenError for an API key that is for other channels */
+export function assertMaySendOn({ actor }: Pick<Scope, 'actor'>, channelId: string): void {
+  if (actor.type !== 'key' || actor.channelIds === null || actor.channelIds.includes(channelId)) return
+  throw new ForbiddenError(undefined, undefined, {
+    error: 'insufficient_scope',
+    error_description: 'The API key may not send on this channel',
+  })
 }

@@ -9,6 +9,13 @@ type RowLimit = { code: string; max: number; noun: string; table: SqlFragment; i
  * of their rows. Contacts, messages and runs have no limit.
  */
 const ROW_LIMITS = {
+  apiKeys: {
+    code: 'too_many_api_keys',
+    max: 100,
+    noun: 'API keys that are not revoked',
+    table: sqlFragment`api_keys`,
+    isCounted: sqlFragment`revoked_at is null`,
+  },
   broadcasts: {
     code: 'too_many_broadcasts',
     max: 1000,

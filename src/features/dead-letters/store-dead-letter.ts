@@ -59,16 +59,17 @@ export function describeFailure(error: unknown): Failure {
   return { name, code: 'internal', message: 'The item could not be processed because of an internal error' }
 }
 
-/** Event of the life of a dead letter, with the user who retried or discarded it. */
+/** Event of the life of a dead letter, with the user or API key that retried or discarded it. */
 export function toEvent(
   change: 'created' | 'retried' | 'discarded',
   { id, contactId, conversationId, runId, workflowId }: Subject,
   { actor }: Pick<Scope, 'actor'>,
 ): Event {
   const userId = actor.type === 'user' ? actor.id : null
+  const apiKeyId = actor.type === 'key' ? actor.id : null
   return {
     type: `dead_letter.${change}`,
-    data: { deadLetterId: id, contactId, conversationId, runId, workflowId, userId },
+    data: { deadLetterId: id, contactId, conversationId, runId, workflowId, userId, apiKeyId },
   }
 }
 

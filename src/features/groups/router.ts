@@ -69,6 +69,7 @@ export const groupsRouter = router({
   removeContact: agentProcedure
     .meta(
       rest('DELETE', '/groups/{groupId}/contacts/{contactId}', 'Remove a contact from a group', {
+        scope: 'groups:write',
         description: 'The contact itself is not deleted.',
         status: 204,
       }),

@@ -11,6 +11,7 @@ import { followWorkspace } from './follow-events.ts'
 
 export const conversationSubscriptionsRouter = router({
   onMessage: viewerProcedure
+    .meta({ scope: 'conversations:read' })
     .input(FollowMessages)
     .subscription(({ ctx, input, signal }) =>
       subscription(ctx, signal, (until) => followMessages(ctx.scope, input, until)),
@@ -19,12 +20,14 @@ export const conversationSubscriptionsRouter = router({
 
 export const runSubscriptionsRouter = router({
   follow: viewerProcedure
+    .meta({ scope: 'runs:read' })
     .input(FollowRun)
     .subscription(({ ctx, input, signal }) => subscription(ctx, signal, (until) => followRun(ctx.scope, input, until))),
 })
 
 export const broadcastSubscriptionsRouter = router({
   follow: viewerProcedure
+    .meta({ scope: 'broadcasts:read' })
     .input(FollowBroadcast)
     .subscription(({ ctx, input, signal }) =>
       subscription(ctx, signal, (until) => followBroadcast(ctx.scope, input, until)),
@@ -33,6 +36,7 @@ export const broadcastSubscriptionsRouter = router({
 
 export const eventSubscriptionsRouter = router({
   follow: viewerProcedure
+    .meta({ scope: 'events:read' })
     .input(FollowEvents)
     .subscription(({ ctx, input, signal }) =>
       subscription(ctx, signal, (until) => followWorkspace(ctx.scope, input, until)),

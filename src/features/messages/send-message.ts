@@ -2,8 +2,9 @@ import { Contact as ContactRow } from '../../models/contacts.ts'
 import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { addMs, DAY } from '../../platform/time.ts'
+import { toSender } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { assertMaySend } from '../consent/send-permission.ts'
+import { assertMaySend, assertMaySendOn } from '../consent/send-permission.ts'
 import { pausedColumns } from '../conversations/automation.ts'
 import { reopenColumns } from '../conversations/reopen.ts'
 import type { Message } from '../conversations/schema.ts'
@@ -39,10 +40,10 @@ export async function sendInConversation(
   const { sendAt, replyToId = input.reaction?.messageId } = input
   if (sendAt) assertSendTime(sendAt, tx.now())
   if (replyToId !== undefined) await assertAnswerable(tx, conversationId, replyToId)
+  assertMaySendOn(tx, channelId)
   const { category, ...composed } = await composeContent(tx, channelId, input)
   assertMaySend(await tx.get(ContactRow, contactId), category ?? null)
   if (category === undefined) assertWindowOpen(conversation, sendAt ?? tx.now())
-  const { type, id, name } = tx.actor
   const message: NewOutbound = {
     id: nextMessageId(lastMessage?.id),
     conversationId,
@@ -51,7 +52,7 @@ export async function sendInConversation(
     ...composed,
     ...(category ? { category } : {}),
     replyToId,
-    sender: type === 'user' ? { type, id, name } : { type: 'system', id: null, name: null },
+    sender: toSender(tx.actor),
     runId: null,
     stepId: null,
   }

@@ -23,7 +23,7 @@ export type NewOutbound = {
   content: OutboundContent | null
   /** Message of the conversation that it answers or reacts to. Any other ID is ignored. */
   replyToId?: string | undefined
-  sender: { type: 'user' | 'workflow' | 'broadcast' | 'system'; id: string | null; name: string | null }
+  sender: { type: 'user' | 'key' | 'workflow' | 'broadcast' | 'system'; id: string | null; name: string | null }
   runId: string | null
   stepId: string | null
   /** Category of the template. Messages without one are sent inside the service window only. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow, WorkflowVersion as VersionRow } from '../../models/automation.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
+import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
@@ -92,7 +93,7 @@ async function addVersion(
     definition: workflow.draft,
     compiled,
     note: note ?? null,
-    publishedBy: tx.actor.type === 'user' ? tx.actor.id : null,
+    publishedBy: findMemberId(tx.actor),
     publishedAt: tx.now(),
   })
   return version

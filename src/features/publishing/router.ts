@@ -11,6 +11,7 @@ export const publishingRouter = router({
   validate: viewerProcedure
     .meta(
       rest('POST', '/workflows/validate', 'Validate a workflow definition', {
+        scope: 'workflows:read',
         description: 'Stores nothing. Responds with 200 even if the definition has errors: read `valid`.',
       }),
     )

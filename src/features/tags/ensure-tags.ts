@@ -1,5 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
+import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
@@ -17,7 +18,7 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
   const existing = await findTags(tx, [...byLower.keys()])
   if (existing.size === byLower.size) return existing
   const missing = [...byLower].filter(([lower]) => !existing.has(lower))
-  if (tx.actor.type === 'user') await assertRowLimit(tx, 'tags', missing.length)
+  if (findMemberId(tx.actor) !== null) await assertRowLimit(tx, 'tags', missing.length)
   const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
   const now = tx.now()
   await tx.sql('ensureTags')`

@@ -51,10 +51,11 @@ const SYNC = {
 } as const
 
 const PREVIEW = {
+  scope: 'templates:read',
   description:
     'Shows the message that the template makes of the parameters. Placeholders in them, such as {{contact.name}}, read the contact. Nothing is sent, and the template need not be approved.',
   example: { params: { first_name: '{{contact.name}}' } },
-}
+} as const
 
 export const templatesRouter = router({
   list: viewerProcedure

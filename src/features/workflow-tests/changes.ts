@@ -4,6 +4,7 @@ import { definedFields } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findSecretValue } from '../../platform/security/literal-secret.ts'
+import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
@@ -67,7 +68,7 @@ export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowT
       }
       await assertRowLimit(tx, 'tests')
       const now = tx.now()
-      const createdBy = tx.actor.type === 'user' ? tx.actor.id : null
+      const createdBy = findMemberId(tx.actor)
       const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }
       await tx.query(TestRow).insert(row)
       return toWorkflowTest(await tx.get(TestRow, row.id))

@@ -50,6 +50,7 @@ export const workflowTestsRouter = router({
   deleteTest: adminProcedure
     .meta(
       rest('DELETE', '/workflows/{workflowId}/tests/{testId}', 'Delete a workflow test', {
+        scope: 'workflows:write',
         description: 'Runs and versions of the workflow are not affected.',
         status: 204,
       }),
@@ -75,6 +76,7 @@ export const runTestsRouter = router({
   saveAsTest: adminProcedure
     .meta(
       rest('POST', '/runs/{runId}/save-as-test', 'Save a run as a workflow test', {
+        scope: 'workflows:write',
         status: 201,
         example: { name: 'Asks for the city' },
         description:

@@ -3,6 +3,7 @@ import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../mo
 import { definedFields } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'
@@ -39,7 +40,7 @@ export async function createWorkflow(
       description: input.description ?? null,
       status: 'draft',
       ...toDraftColumns(input.definition ?? EMPTY_DEFINITION, 1),
-      createdBy: tx.actor.type === 'user' ? tx.actor.id : null,
+      createdBy: findMemberId(tx.actor),
       createdAt: now,
       updatedAt: now,
     })

@@ -8,7 +8,7 @@ import { listOperations, type Operation as ApiOperation } from '../rest.ts'
 import { VERSION } from '../version.ts'
 import type { Document, GeneratedDocument, GeneratedOperation, Operation, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
-import { completeParameter, headerParameters, PARAMETERS } from './parameters.ts'
+import { completeParameter, headerParameters, PARAMETERS, toSecurity } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
 import { mediaPaths } from './media-paths.ts'
 import { exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
@@ -27,6 +27,7 @@ const TAGS: Record<string, string> = {
   templates: 'Messages that may be sent outside the 24-hour window',
   tools: 'HTTP endpoints that workflows can call',
   credentials: 'Encrypted secrets that HTTP steps and tools send',
+  'api-keys': 'Secrets with which other programs call this API',
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
   sandbox: 'A simulated phone for sending test messages as a customer',
@@ -62,7 +63,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       title: 'Parley',
       version: VERSION,
       description:
-        'Contacts, conversations, workflows and broadcasts of a workspace. Sign in to get the session cookie, and send the ID of the workspace in `x-tenant-id`.',
+        'Contacts, conversations, workflows and broadcasts of a workspace. A program sends an API key as `Authorization: Bearer`. A person signs in to get the session cookie, and sends the ID of the workspace in `x-tenant-id`.',
       contact: { name: 'Parley maintainers' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -71,7 +72,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(), ...mediaPaths(paths), ...webhookPaths(), ...exportPaths() },
+    paths: { ...paths, ...subscriptionPaths(router), ...mediaPaths(paths), ...webhookPaths(), ...exportPaths() },
     components: {
       schemas,
       parameters: PARAMETERS,
@@ -79,6 +80,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       headers: HEADERS,
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session_token', description: 'Set by sign-in and sign-up' },
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key with the scope that the operation names' },
       },
     },
   }
@@ -118,7 +120,7 @@ function complete(operation: GeneratedOperation, source: OperationSource): Opera
   return {
     ...rest,
     operationId: procedurePath,
-    security: isPublic ? [] : [{ session: [] }],
+    security: isPublic ? [] : toSecurity(meta.scope),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...toRequestBody(requestBody, source),
     responses: {

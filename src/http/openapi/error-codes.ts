@@ -2,6 +2,7 @@
 export const ERROR_CODES = [
   'account_locked',
   'already_running',
+  'api_key_revoked',
   'audience_empty',
   'batch_too_large',
   'body_too_large',
@@ -76,6 +77,7 @@ export const ERROR_CODES = [
   'test_not_sent',
   'test_too_large',
   'time_has_passed',
+  'too_many_api_keys',
   'too_many_broadcasts',
   'too_many_channels',
   'too_many_credentials',

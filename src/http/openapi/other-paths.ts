@@ -1,7 +1,10 @@
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
-import { WORKSPACE } from './parameters.ts'
+import { toSecurity, WORKSPACE } from './parameters.ts'
 import { errorReferences, REQUEST_ID_HEADERS, successHeaders } from './responses.ts'
+import type { AppRouter } from '../../router.ts'
+import type { ApiScope } from '../../trpc/api-scopes.ts'
 import { TRPC_PREFIX } from '../paths.ts'
+import { listProcedures } from '../rest.ts'
 
 type Paths = Document['paths']
 
@@ -32,18 +35,19 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
 }
 
 /** Documents the subscriptions, which are served to tRPC clients only. */
-export function subscriptionPaths(): Paths {
+export function subscriptionPaths(router: AppRouter): Paths {
+  const procedures = listProcedures(router)
   return Object.fromEntries(
-    Object.entries(SUBSCRIPTIONS).map(([name, { summary, items, input }]) => [
+    Object.entries(SUBSCRIPTIONS).map(([name, subscription]) => [
       `${TRPC_PREFIX}/${name}`,
-      { get: describeSubscription(name, { summary, items, input }) },
+      { get: describeSubscription(name, { ...subscription, scope: procedures.get(name)?._def.meta?.scope }) },
     ]),
   )
 }
 
 function describeSubscription(
   name: string,
-  { summary, items, input }: { summary: string; items: string; input: object },
+  { summary, items, input, scope }: { summary: string; items: string; input: object; scope: ApiScope | undefined },
 ): Operation {
   const schema: Schema = { type: 'string', description: 'Server-sent events' }
   const example = `event: connected\ndata: {}\n\ndata: {"json":{"type":"ready"}}\nid: 01\n\n`
@@ -52,7 +56,7 @@ function describeSubscription(
     summary,
     description: `Streams ${items}. The first item is \`ready\`, or \`gap\` if events may be missing; later ones have IDs from which a client resumes with \`Last-Event-ID\`. A \`ping\` event is sent after 5 seconds without an item.`,
     tags: ['subscriptions'],
-    security: [{ session: [] }],
+    security: toSecurity(scope),
     parameters: [
       {
         in: 'query',
@@ -199,7 +203,7 @@ export function exportPaths(): Paths {
         description:
           'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
         tags: ['broadcasts'],
-        security: [{ session: [] }],
+        security: toSecurity('broadcasts:read'),
         parameters: [
           pathId('broadcastId', 'The broadcast'),
           {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ApiScope } from '../../trpc/api-scopes.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import type { Parameter, Reference, Schema } from './document.ts'
 import { buildExample } from './example.ts'
@@ -8,8 +9,8 @@ export const PARAMETERS: Record<string, Parameter> = {
   Workspace: {
     in: 'header',
     name: 'x-tenant-id',
-    required: true,
-    description: 'The ID of a workspace that you are a member of. Sign-in and `GET /api/auth/get-session` list them',
+    description:
+      'The ID of a workspace that you are a member of; sign-in and `GET /api/auth/get-session` list them. Required with a session. An API key has one workspace, so with a key it may be left out',
     schema: { type: 'string', format: 'uuid' },
     example: '0199a7a0-0000-7000-8000-000000000001',
   },
@@ -28,6 +29,11 @@ function toReference(name: string): Reference {
 }
 
 export const WORKSPACE = toReference('Workspace')
+
+/** A member with a session may call an operation, and so may an API key if the operation has a scope. */
+export function toSecurity(scope: ApiScope | undefined): Record<string, string[]>[] {
+  return [{ session: [] }, ...(scope ? [{ apiKey: [scope] }] : [])]
+}
 
 /** Lists the headers that an operation reads. */
 export function headerParameters({ openapi, idempotent }: ProcedureMeta): Reference[] {

@@ -14,6 +14,10 @@ export const HEADERS: Record<string, { description: string; schema: Schema }> = 
     description: 'true if this is the answer to an earlier request with the same key',
     schema: { type: 'string', enum: ['true'] },
   },
+  'WWW-Authenticate': {
+    description: 'The scheme `Bearer`, and for an API key the reason: `error`, the missing `scope`',
+    schema: { type: 'string' },
+  },
   'Set-Cookie': { description: 'The session cookie', schema: { type: 'string' } },
 }
 
@@ -65,13 +69,13 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'There is no valid session, no workspace is named, or the password is wrong',
+    description: 'There is no valid session or API key, no workspace is named, or the password is wrong',
     hasCode: 'sometimes',
     example: { error: 'Unauthorized' },
   },
   403: {
     name: 'Forbidden',
-    description: 'The workspace or the role in it does not allow this',
+    description: 'The workspace, the role in it or the scopes of the API key do not allow this',
     hasCode: 'never',
     example: { error: 'Forbidden' },
   },
@@ -110,7 +114,7 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   },
   429: {
     name: 'TooManyRequests',
-    description: 'Too many requests from this address, wrong passwords or open subscriptions',
+    description: 'Too many requests from this address or with this API key, wrong passwords or open subscriptions',
     hasCode: 'sometimes',
     example: { error: 'Too many requests, please try again later' },
   },
@@ -151,7 +155,13 @@ function toErrorSchema({ hasCode }: ErrorResponse): Schema {
 
 function toErrorResponse(status: string, response: ErrorResponse): Response {
   const canRetry = status === '429' || status === '503'
-  const names = ['X-Request-Id', ...LIMIT_HEADERS, ...(canRetry ? ['Retry-After'] : [])]
+  const isRefusal = status === '401' || status === '403'
+  const names = [
+    'X-Request-Id',
+    ...LIMIT_HEADERS,
+    ...(canRetry ? ['Retry-After'] : []),
+    ...(isRefusal ? ['WWW-Authenticate'] : []),
+  ]
   const { description, example } = response
   const content = { 'application/json': { schema: toErrorSchema(response), example } }
   return { description, headers: toHeaders(names), content }

@@ -2,6 +2,7 @@ import cors from '@koa/cors'
 import type { Context, Middleware } from 'koa'
 import { ForbiddenError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
+import { findKey } from '../api-key.ts'
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPOSED = [
@@ -9,6 +10,7 @@ const EXPOSED = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'Retry-After',
+  'WWW-Authenticate',
   'X-Request-Id',
   'Idempotency-Replayed',
 ]
@@ -20,7 +22,15 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
     origin: (ctx) => (isListed(ctx) ? ctx.get('origin') : ''),
     credentials: isListed,
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowHeaders: ['Content-Type', 'X-Tenant-Id', 'Idempotency-Key', 'X-Request-Id', 'trpc-accept', 'Last-Event-Id'],
+    allowHeaders: [
+      'Authorization',
+      'Content-Type',
+      'X-Tenant-Id',
+      'Idempotency-Key',
+      'X-Request-Id',
+      'trpc-accept',
+      'Last-Event-Id',
+    ],
     exposeHeaders: EXPOSED,
     maxAge: 600,
   })
@@ -40,7 +50,8 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
 export function rejectCrossOrigin(origins: ReadonlySet<string>, log: Logger): Middleware {
   const logged = new Set<string>()
   return function checkOrigin(ctx, next) {
-    if (SAFE_METHODS.has(ctx.method)) return next()
+    // A page cannot send a key of which it does not know.
+    if (SAFE_METHODS.has(ctx.method) || findKey(ctx)) return next()
     if (!isTrusted(ctx, origins)) throw new ForbiddenError()
     const origin = ctx.get('origin')
     if (ctx.get('sec-fetch-site') === 'cross-site' && origins.has(origin) && !logged.has(origin)) {

@@ -1,6 +1,7 @@
 import { LimitExceededError } from '../../platform/errors.ts'
 import type { Admission } from '../load/admission.ts'
 
+/** Open subscriptions of a user or API key. */
 export const SUBSCRIPTIONS_PER_USER_MAX = 50
 
 const RETRY_AFTER_SECONDS = 10
@@ -11,9 +12,9 @@ const RETRY_AFTER_SECONDS = 10
  */
 export function takeSubscription(
   admission: Admission,
-  { userId, network }: { userId: string; network: string },
+  { callerId, network }: { callerId: string; network: string },
 ): () => void {
-  const user = { key: `user:${userId}`, max: SUBSCRIPTIONS_PER_USER_MAX }
+  const user = { key: `user:${callerId}`, max: SUBSCRIPTIONS_PER_USER_MAX }
   const slot = admission.take('subscriptions', network, [user, { key: `network:${network}` }])
   if (typeof slot === 'function') return slot
   const message =

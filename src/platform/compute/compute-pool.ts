@@ -22,7 +22,7 @@ type Options = {
 }
 
 /**
- * The workspace and the actor that a task is charged to: a member who has requested it, from a network if that is known,
+ * The workspace and the actor that a task is charged to: a member or API key that has requested it, from a network if that is known,
  * or else a live run.
  */
 export type Charged = { tenantId: string; actor: { type: string; id: string | null; network?: string } }
@@ -71,7 +71,7 @@ export class ComputePool {
     const output = await new Promise<Uint8Array>((resolve, reject) => {
       const queued: QueuedTask = {
         keys: toKeys(charged),
-        isLive: charged.actor.type !== 'user',
+        isLive: !isRequest(charged.actor),
         isLong: false,
         isRepeated: false,
         cancel: () => this.#cancel(queued),
@@ -200,8 +200,13 @@ export class ComputePool {
 }
 
 /** Returns the keys of a task. A live run has one of its own, apart from what members request in its workspace. */
+/** Runs and the system do live work; members and API keys request a task. */
+function isRequest({ type }: Charged['actor']): boolean {
+  return type === 'user' || type === 'key'
+}
+
 function toKeys({ tenantId, actor }: Charged): Computation['keys'] {
-  if (actor.type !== 'user') return [`live ${tenantId}`]
+  if (!isRequest(actor)) return [`live ${tenantId}`]
   const networks = actor.network === undefined ? [] : [`network ${actor.network}`]
   return [`tenant ${tenantId}`, `user ${actor.id}`, ...networks]
 }

@@ -54,8 +54,8 @@ export class BufferedLimiter {
       this.#counters.set(key, { stored: points, sending: 0, pending: 0, endsAtMs: nowMs + msBeforeNext })
   }
 
-  async consume(key: string, points: number): Promise<Consumption> {
-    const limit = this.#rule.points
+  /** `limit` is that of the key, if it has one of its own. */
+  async consume(key: string, points: number, limit = this.#rule.points): Promise<Consumption> {
     const { unstoredMax, flushEveryMs } = this.#buffering
     for (;;) {
       const counter = this.#findCounter(key)
@@ -72,7 +72,7 @@ export class BufferedLimiter {
         }
       }
       await this.flush()
-      if (unstored === 0) return this.#toConsumption(counter)
+      if (unstored === 0) return toConsumption(counter, limit)
     }
   }
 
@@ -82,12 +82,6 @@ export class BufferedLimiter {
     await this.#flushed
     this.#flushed ??= this.#send().finally(() => (this.#flushed = undefined))
     await this.#flushed
-  }
-
-  /** Returns the result of points that were stored before they were admitted. */
-  #toConsumption({ stored, endsAtMs }: Counter): Consumption {
-    const remaining = Math.max(0, this.#rule.points - stored)
-    return { allowed: stored <= this.#rule.points, remaining, msBeforeNext: endsAtMs - performance.now() }
   }
 
   #findCounter(key: string): Counter {
@@ -119,5 +113,14 @@ export class BufferedLimiter {
       counter.sending = 0
       if (result) counter.endsAtMs = nowMs + result.msBeforeNext
     }
+  }
+}
+
+/** Returns the result of points that were stored before they were admitted. */
+function toConsumption({ stored, endsAtMs }: Counter, limit: number): Consumption {
+  return {
+    allowed: stored <= limit,
+    remaining: Math.max(0, limit - stored),
+    msBeforeNext: endsAtMs - performance.now(),
   }
 }

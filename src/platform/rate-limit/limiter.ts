@@ -20,7 +20,7 @@ export type Rule = {
 
 export type Consumption = { allowed: boolean; remaining: number; msBeforeNext: number }
 
-export type Limiter = { consume(key: string, points: number): Promise<Consumption> }
+export type Limiter = { consume(key: string, points: number, limit?: number): Promise<Consumption> }
 
 const FAILURES_MAX = 3
 const OPEN_MS = 5 * SECOND

@@ -35,6 +35,9 @@ const WEBHOOK_BYTES = { bytes: 512 * 1024 ** 2, seconds: 60 }
  */
 export const KEYED_ANSWER_BYTES = { bytes: 2 * 1024 ** 3, seconds: 86_400 }
 
+/** The highest limit that a caller may have, and its window. */
+export const CALLER_CALLS = { points: 10_000, seconds: 60 }
+
 /**
  * Requests per IPv6 network in a tier beside those per address, by the network's prefix length: the holder of a /56 or
  * /48 has all of its /64 networks, each of which is an address.
@@ -72,6 +75,8 @@ export type Charge = { allowed: boolean; state: LimitState }
 export interface RateLimits {
   /** Charges the tiers in order; the first rejection ends it. */
   charge(addressKey: string, tiers: Tier[], points?: number): Promise<Charge>
+  /** Charges callers, each with a limit of its own in a minute, in order; the first rejection ends it. */
+  chargeCallers(callers: { key: string; limit: number }[], points?: number): Promise<Charge>
   /** Charges a genuine call of the provider of a channel. */
   chargeWebhook(channelId: string, bytes: number): Promise<Charge>
   /** Returns true if a workspace may keep the body of a further webhook call. */
@@ -115,24 +120,26 @@ export async function openRateLimits(options: {
   }
   const generalRule = { name: GENERAL_TIER, ...TIERS[GENERAL_TIER] }
   const general = new BufferedLimiter(generalRule, GENERAL_BUFFERING, openSharedCounts(generalRule, stores))
+  const callerRule = { name: 'caller', ...CALLER_CALLS }
+  const callers = new BufferedLimiter(callerRule, GENERAL_BUFFERING, openSharedCounts(callerRule, stores))
   const webhooks = createByteCounter('webhookBytes', WEBHOOK_BYTES, stores)
   const keptRule = { bytes: webhookBytes / KEPT_WINDOWS, seconds: DAY / SECOND }
   const keptWebhooks = createByteCounter('keptWebhookBytes', keptRule, stores)
   const keyedAnswers = createByteCounter('keyedAnswerBytes', KEYED_ANSWER_BYTES, stores)
-  const buffered = [general, webhooks.limiter, keptWebhooks.limiter, keyedAnswers.limiter]
+  const buffered = [general, callers, webhooks.limiter, keptWebhooks.limiter, keyedAnswers.limiter]
   await Promise.all(buffered.map((limiter) => limiter.load()))
   const listCounters = createTiers(general, stores)
   return {
-    async charge(addressKey, tiers, points = 1) {
-      let tightest: LimitState | undefined
-      for (const counter of tiers.flatMap((tier) => listCounters(tier, addressKey))) {
-        const charge = await consume(counter, points)
-        if (!charge.allowed) return charge
-        if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
-      }
-      if (!tightest) throw new RangeError('A request needs at least one tier')
-      return { allowed: true, state: tightest }
-    },
+    charge: (addressKey, tiers, points = 1) =>
+      consumeAll(
+        tiers.flatMap((tier) => listCounters(tier, addressKey)),
+        points,
+      ),
+    chargeCallers: (charged, points = 1) =>
+      consumeAll(
+        charged.map((caller) => ({ limiter: callers, ...caller })),
+        points,
+      ),
     chargeWebhook: (channelId, bytes) => consume({ ...webhooks, key: channelId }, toKilobytes(bytes)),
     async mayKeepWebhook(tenantId, bytes) {
       if (webhookBytes === Infinity) return true
@@ -170,8 +177,20 @@ function createTiers(general: Limiter, stores: Stores): (tier: Tier, addressKey:
   }
 }
 
+/** Consumes points of the counters in order; the first rejection ends it. */
+async function consumeAll(counters: Counter[], points: number): Promise<Charge> {
+  let tightest: LimitState | undefined
+  for (const counter of counters) {
+    const charge = await consume(counter, points)
+    if (!charge.allowed) return charge
+    if (!tightest || charge.state.remaining < tightest.remaining) tightest = charge.state
+  }
+  if (!tightest) throw new RangeError('A request needs at least one counter')
+  return { allowed: true, state: tightest }
+}
+
 async function consume({ limiter, key, limit }: Counter, points: number): Promise<Charge> {
-  const { allowed, remaining, msBeforeNext } = await limiter.consume(key, points)
+  const { allowed, remaining, msBeforeNext } = await limiter.consume(key, points, limit)
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / SECOND))
   return { allowed, state: { limit, remaining, resetSeconds } }
 }

@@ -75,6 +75,16 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
       secret: 'canary-secret-of-the-store',
     },
   ],
+  'api-keys.update': ({ channel }, now) => [
+    {
+      name: 'L',
+      scopes: ['read_only'],
+      ipRanges: ['198.51.100.0/24'],
+      channelIds: [channel],
+      expiresAt: new Date(now.getTime() + HOUR).toISOString(),
+      limitPerMinute: 5,
+    },
+  ],
   'channels.update': () => [
     { status: 'disconnected' },
     {

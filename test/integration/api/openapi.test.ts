@@ -188,11 +188,14 @@ describe('GET /openapi.json', () => {
     }
   })
 
-  it('the OpenAPI document requires session and workspace except for authentication operations', () => {
+  it('the OpenAPI document names session, scope and workspace except for authentication operations', () => {
+    const scopes = new Map(listOperations(appRouter).map(({ procedurePath, meta }) => [procedurePath, meta.scope]))
+    scopes.set('media.upload', 'media:write').set('broadcasts.exportRecipients', 'broadcasts:read')
     for (const [name, operation] of restOperations) {
       const isPublic = name.includes(' /api/auth/')
       const headers = listParameters(operation).filter(({ in: location }) => location === 'header')
-      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }])
+      const scope = scopes.get(operation.operationId)
+      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }, { apiKey: [scope] }])
       expect(headers.map((header) => header.name).includes('x-tenant-id'), name).to.equal(!isPublic)
     }
   })

@@ -145,6 +145,21 @@ for (const [name, openStore] of Object.entries(STORES)) {
       expect(await countAllowed(40, [limits, await store.open(clock)], newAddress(), 'auth')).to.equal(10)
     })
 
+    it('of callers is that of each of them, and the state is that of the one with the fewest remaining points', async () => {
+      const [one, two, shared] = [newAddress(), newAddress(), newAddress()]
+      const charge = (key: string, limit: number) =>
+        limits.chargeCallers([
+          { key, limit },
+          { key: shared, limit: 5 },
+        ])
+      expect((await charge(one, 2)).state).to.include({ limit: 2, remaining: 1 })
+      expect((await charge(one, 2)).state).to.include({ limit: 2, remaining: 0 })
+      expect(await charge(one, 2)).to.deep.include({ allowed: false })
+      for (let count = 0; count < 3; count += 1) expect((await charge(two, 100)).allowed).to.equal(true)
+      const { allowed, state } = await charge(two, 100)
+      expect({ allowed, limit: state.limit }).to.deep.equal({ allowed: false, limit: 5 })
+    })
+
     it('of the general tier is exceeded by at most 10 requests per further process', async () => {
       const address = newAddress()
       const processes = [limits, await store.open(clock), await store.open(clock)]

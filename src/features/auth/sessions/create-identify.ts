@@ -3,7 +3,7 @@ import { isUuid } from '../../../platform/ids.ts'
 import { hashToken, isToken } from '../../../platform/security/tokens.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
-import type { Caller } from '../../../trpc/caller.ts'
+import type { UserCaller } from '../../../trpc/caller.ts'
 import { findSession, type FoundSession } from './find-session.ts'
 import { renewSession, cacheableUntil } from './renew-session.ts'
 
@@ -11,7 +11,7 @@ import { renewSession, cacheableUntil } from './renew-session.ts'
 const CACHE_MS = 2 * SECOND
 const CACHE_ENTRIES_MAX = 10_000
 
-export type Identity = { caller: Caller; cookie?: string }
+export type Identity = { caller: UserCaller; cookie?: string }
 type Claim = { token: string; tenantId: string | null }
 
 /**
@@ -19,7 +19,7 @@ type Claim = { token: string; tenantId: string | null }
  * not, as anybody could fill the cache with them; neither are refusals, so that a new member is let in at once.
  */
 export function createIdentify(system: SystemScope) {
-  const cache = new LRUCache<string, { caller: Caller; until: Date }>({ max: CACHE_ENTRIES_MAX })
+  const cache = new LRUCache<string, { caller: UserCaller; until: Date }>({ max: CACHE_ENTRIES_MAX })
   let revocationCount = 0
   system.notifications.subscribe('revocations', (userId) => {
     revocationCount += 1
@@ -52,7 +52,7 @@ export function createIdentify(system: SystemScope) {
 function toCaller(
   { session, user, role }: FoundSession,
   { tenantId, workspaceId }: { tenantId: string | null; workspaceId: string | null },
-): Caller {
+): UserCaller {
   if (tenantId === null) return { session, user, workspace: 'missing' }
   return { session, user, workspace: role && workspaceId !== null ? { id: workspaceId, role } : 'refused' }
 }

@@ -3,7 +3,7 @@ import { checkTenant, type TenantCheck } from './check-tenant.ts'
 
 /** A value that a statement binds. Arrays are arrays of Postgres; JSON is bound as text. */
 export type SqlValue =
-  string | number | boolean | null | Date | Buffer | readonly (string | number | boolean | null | Date)[]
+  string | number | boolean | null | Date | Buffer | readonly (string | number | boolean | null | Date | Buffer)[]
 
 /** A value or a composed part in the template of a statement. */
 export type SqlPart = SqlValue | SqlFragment

@@ -4,6 +4,7 @@
  */
 export const TENANT_TABLES = [
   'idempotency_keys',
+  'api_keys',
   'contacts',
   'tags',
   'contact_tags',
@@ -67,6 +68,7 @@ export const REFERENCE_TABLES = [
   'memberships',
   'channel_routes',
   'workflow_webhook_routes',
+  'api_key_routes',
 ] as const
 
 /** Tables that only the coordinator has. */
