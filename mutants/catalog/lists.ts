@@ -92,10 +92,11 @@ export const LISTS: Area = {
       mutated: '/[%_]/g',
     },
     {
-      name: 'a search finds numbers that contain the text',
+      name: 'a search finds e-mail addresses that contain the text',
       file: CONTACTS,
       original: 'const prefix = `${pattern}%`',
       mutated: 'const prefix = `%${pattern}%`',
+      tests: ['integration/lists/search.test.ts'],
     },
     {
       name: 'a group filter lists the contacts of all groups',

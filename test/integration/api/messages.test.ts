@@ -348,6 +348,17 @@ describe('messages API', () => {
       expect((await workspace.call('GET', `/api/conversations/${conversationId}`)).lastMessage.body).to.equal('later')
     })
 
+    it('sends no message before its time when another one of the workspace is due', async () => {
+      const phone = newPhone()
+      await receive(phone)
+      const { body: first } = await send({ to: { phone }, body: 'first', sendAt: later(HOUR_MS) })
+      const { body: second } = await send({ to: { phone }, body: 'second', sendAt: later(2 * HOUR_MS) })
+      app.clock.advance(HOUR_MS)
+      await app.work()
+      expect((await get(first.id)).status).to.equal('delivered')
+      expect((await get(second.id)).status).to.equal('scheduled')
+    })
+
     it('returns 400 for a time in the past or beyond a year, and 422 for text after the end of the service window', async () => {
       const phone = newPhone()
       await receive(phone)
