@@ -41,7 +41,7 @@ const transformer = {
 /** Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const { tenantId, headers = {} } = options
-  const url = `${options.url.replace(/\/$/, '')}/api/trpc`
+  const url = `${options.url.replace(/\/$/, '')}/trpc`
   const call = options.fetch ?? fetch
   const link = {
     url,

@@ -173,8 +173,8 @@ export const AUTH: Area = {
     {
       name: 'an API key is charged to its address',
       file: 'src/http/rate-limits.ts',
-      original: 'key && isGeneral(tiers)',
-      mutated: 'key && tiers.length === 0',
+      original: 'if (key && isGeneral) {',
+      mutated: 'if (key && !isGeneral) {',
       tests: API_KEYS,
     },
     {

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import type { Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
-import { LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_PREFIX } from './paths.ts'
+import { LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_ALIAS_PREFIX, TRPC_PREFIX } from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
 /**
@@ -36,6 +36,14 @@ function maskPath(path: string, words: ReadonlySet<string>): string {
 
 function listWords(router: AppRouter): ReadonlySet<string> {
   const paths = listOperations(router).map(({ path }) => path)
-  const fixed = ['/inbound/webhooks', '/inbound/whatsapp', TRPC_PREFIX, LIVENESS_PATH, READINESS_PATH, OPENAPI_PATH]
+  const fixed = [
+    '/inbound/webhooks',
+    '/inbound/whatsapp',
+    TRPC_PREFIX,
+    TRPC_ALIAS_PREFIX,
+    LIVENESS_PATH,
+    READINESS_PATH,
+    OPENAPI_PATH,
+  ]
   return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...listProcedures(router).keys()])
 }

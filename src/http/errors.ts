@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { getField } from '../platform/fields.ts'
 import type { Logger } from '../platform/log.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
-import { isUnder, TRPC_PREFIX } from './paths.ts'
+import { listBatchedProcedures } from './paths.ts'
 import { transformer } from '../trpc/transformer.ts'
 
 /** Converts every thrown error to an error body. A path that nothing answers is a 404 of the same form. */
@@ -32,7 +32,7 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   ctx.set(error.headers)
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
-  const isTrpc = isUnder(ctx.path, TRPC_PREFIX)
+  const isTrpc = listBatchedProcedures(ctx.path) !== undefined
   ctx.body = JSON.stringify(isTrpc ? { error: transformer.output.serialize(toErrorShape(error)) } : error.body)
 }
 

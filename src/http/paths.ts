@@ -2,7 +2,10 @@
 export const INDEX_PATH = '/'
 export const API_PREFIX = '/api'
 export const AUTH_PREFIX = `${API_PREFIX}/auth`
-export const TRPC_PREFIX = `${API_PREFIX}/trpc`
+/** The tRPC endpoint of front ends, with limits of its own. */
+export const TRPC_PREFIX = '/trpc'
+/** The same endpoint within the limits of the API. */
+export const TRPC_ALIAS_PREFIX = `${API_PREFIX}/trpc`
 export const LIVENESS_PATH = '/healthz'
 export const READINESS_PATH = '/readyz'
 export const OPENAPI_PATH = '/openapi.json'
@@ -20,6 +23,12 @@ export const MEDIA_PATH = /^\/media\/([0-9A-Za-z-]+)\/([0-9A-Za-z-]+)$/
 export const PROVIDER_WEBHOOK_PATH = /^\/inbound\/([a-z]+)\/([0-9A-Za-z-]+)$/
 /** `/inbound/webhooks/{webhookId}` of a workflow. */
 export const WORKFLOW_WEBHOOK_PATH = /^\/inbound\/webhooks\/([0-9A-Za-z-]+)$/
+
+/** Lists the procedures that a tRPC path names; undefined for any other path. */
+export function listBatchedProcedures(path: string): string[] | undefined {
+  const prefix = [TRPC_PREFIX, TRPC_ALIAS_PREFIX].find((known) => isUnder(path, known))
+  return prefix === undefined ? undefined : path.slice(prefix.length + 1).split(',')
+}
 
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(`${prefix}/`)

@@ -1,82 +1,61 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { LimitExceededError, UnauthorizedError } from '../platform/errors.ts'
-import { CALLER_CALLS, type LimitState, type RateLimits, type Tier } from '../platform/rate-limit/rate-limits.ts'
-import type { KeyAccess } from '../trpc/caller.ts'
+import {
+  CALLER_CALLS,
+  type Charge,
+  type LimitState,
+  type RateLimits,
+  type Tier,
+} from '../platform/rate-limit/rate-limits.ts'
+import type { UserCaller } from '../trpc/caller.ts'
 import { findChallenge, findKey } from './api-key.ts'
-import { API_PREFIX, AUTH_PREFIX, INDEX_PATH, isUnder, OPENAPI_PATH } from './paths.ts'
+import {
+  API_PREFIX,
+  AUTH_PREFIX,
+  INDEX_PATH,
+  isUnder,
+  listBatchedProcedures,
+  OPENAPI_PATH,
+  TRPC_PREFIX,
+} from './paths.ts'
+import { readSessionToken } from './request-context.ts'
 import { listOperations, listProcedures } from './rest.ts'
-import { listBatchedProcedures } from './trpc-endpoint.ts'
 
-/** Returns the tiers that each call of a request consumes, by method and path. */
-export type Cost = (ctx: Context) => Tier[][]
+/** Calls that are charged together: to a tier and those before it, or at `/trpc` to the caller. */
+type Cost = { tiers: Tier[] | 'native'; points: number }
 
 /**
- * Derives the costs from the procedures. Every call under `/api`, of the index page and of the OpenAPI document
- * consumes the general tier; under `/api/auth` it
- * consumes the tier of its procedure first, and an unknown path the `auth` tier.
+ * Derives the costs from the procedures. Every call under `/api`, of the index page and of the OpenAPI document consumes
+ * the general tier; one of authentication consumes the tier of its procedure first, and an unknown path under `/api/auth`
+ * the `auth` tier. At `/trpc` only those of authentication consume tiers.
  */
-export function costTable(router: AppRouter): Cost {
+export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))
   const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
-  return (ctx) => {
-    const { path, method } = ctx
+  const listCalls = ({ path, method }: Context): Cost['tiers'][] => {
     if (path === INDEX_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
-    if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []
+    const isNative = isUnder(path, TRPC_PREFIX)
     const names = listBatchedProcedures(path)
-    if (names) return names.map((name) => tiers(procedures.get(name)?._def.meta?.tier))
+    if (names) {
+      return names.map((name) => {
+        const meta = procedures.get(name)?._def.meta
+        return isNative && meta?.role ? 'native' : tiers(meta?.tier)
+      })
+    }
+    if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []
     if (!isUnder(path, AUTH_PREFIX)) return [tiers(undefined)]
     return [tiers(rest.get(`${method} ${path}`) ?? 'auth')]
   }
-}
-
-/**
- * Charges a request before anything else is done, and reports on every answer how much is left. A call in the general tier
- * is charged to the API key of the request, and every other one to the address.
- */
-export function rateLimit(limits: RateLimits, cost: Cost): Middleware {
-  return async function chargeRequest(ctx, next) {
-    const addressKey: string = ctx.state['addressKey']
-    const key = findKey(ctx)
-    let tightest: LimitState | undefined
-    for (const { tiers, points } of groupEqual(cost(ctx))) {
-      const { allowed, state } =
-        key && isGeneral(tiers)
-          ? await limits.chargeCallers(listCounters(key), points)
-          : await limits.charge(addressKey, tiers, points)
-      if (!tightest || !allowed || state.remaining < tightest.remaining) tightest = state
-      setHeaders(ctx, tightest)
-      if (!allowed) {
-        throw new LimitExceededError('rate_limited', 'Too many requests, please try again later', state.resetSeconds)
-      }
-    }
-    const challenge = findChallenge(ctx)
-    if (challenge) throw new UnauthorizedError(undefined, undefined, challenge)
-    await next()
-  }
-}
-
-/** Calls of all API keys of a workspace in a minute. */
-export const WORKSPACE_KEYS_MAX = CALLER_CALLS.points
-
-/** A key has a limit of its own, and one with the other keys of its workspace, which may have any number of keys. */
-function listCounters({ id, workspaceId, limitPerMinute }: KeyAccess): { key: string; limit: number }[] {
-  return [
-    { key: `key:${id}`, limit: limitPerMinute },
-    { key: `keys:${workspaceId}`, limit: WORKSPACE_KEYS_MAX },
-  ]
-}
-
-function isGeneral([first, ...others]: Tier[]): boolean {
-  return first === 'api' && others.length === 0
+  return (ctx) => groupEqual(listCalls(ctx))
 }
 
 /** Equal calls of a batch are charged at once: all of them, or none. */
-function groupEqual(costs: Tier[][]): { tiers: Tier[]; points: number }[] {
-  const groups = new Map<string, { tiers: Tier[]; points: number }>()
-  for (const tiers of costs) {
-    const key = tiers.join()
+function groupEqual(calls: Cost['tiers'][]): Cost[] {
+  const groups = new Map<string, Cost>()
+  for (const tiers of calls) {
+    const key = String(tiers)
     const group = groups.get(key) ?? { tiers, points: 0 }
     group.points += 1
     groups.set(key, group)
@@ -84,8 +63,64 @@ function groupEqual(costs: Tier[][]): { tiers: Tier[]; points: number }[] {
   return [...groups.values()]
 }
 
-function setHeaders(ctx: Context, { limit, remaining, resetSeconds }: LimitState): void {
-  ctx.set('RateLimit-Limit', String(limit))
-  ctx.set('RateLimit-Remaining', String(remaining))
-  ctx.set('RateLimit-Reset', String(resetSeconds))
+/** Calls in a minute of all API keys of a workspace, and at `/trpc` of a session and of all sessions of an address. */
+export const CALLERS = { workspaceKeys: CALLER_CALLS.points, session: 600, address: 3_000 }
+
+type Limits = Pick<RateLimits, 'charge' | 'chargeCallers'>
+
+/**
+ * Charges a request before anything else is done, and reports on every answer how much is left. A call in the general tier
+ * or at `/trpc` is charged to the API key of the request, and every other one to the address.
+ */
+export function rateLimit(limits: Limits, listCosts: (ctx: Context) => Cost[]): Middleware {
+  return async function chargeRequest(ctx, next) {
+    for (const cost of listCosts(ctx)) assertCharged(ctx, await charge(ctx, limits, cost))
+    const challenge = findChallenge(ctx)
+    if (challenge) throw new UnauthorizedError(undefined, undefined, challenge)
+    await next()
+  }
+}
+
+function charge(ctx: Context, limits: Limits, { tiers, points }: Cost): Promise<Charge> {
+  const addressKey: string = ctx.state['addressKey']
+  const key = findKey(ctx)
+  const isGeneral = tiers === 'native' || tiers.length === 1
+  if (key && isGeneral) {
+    const ofKey = { key: `key:${key.id}`, limit: key.limitPerMinute }
+    // A workspace may have many keys.
+    const ofWorkspace = { key: `keys:${key.workspaceId}`, limit: CALLERS.workspaceKeys }
+    return limits.chargeCallers([ofKey, ofWorkspace], points)
+  }
+  if (tiers !== 'native') return limits.charge(addressKey, tiers, points)
+  // Who has no cookie has no session, and does not use up what others at the same address have.
+  if (findChallenge(ctx) || readSessionToken(ctx) === null) return limits.charge(addressKey, ['api'], points)
+  ctx.state['nativeCalls'] = points
+  return limits.chargeCallers([{ key: `address:${addressKey}`, limit: CALLERS.address }], points)
+}
+
+/** Charges the session of calls at `/trpc`, or the address if their cookie is that of none. */
+export type ChargeSession = (ctx: Context, caller: UserCaller | null) => Promise<void>
+
+export function createChargeSession(limits: Limits): ChargeSession {
+  return async (ctx, caller) => {
+    const points: number | undefined = ctx.state['nativeCalls']
+    if (points === undefined) return
+    const charged = caller
+      ? await limits.chargeCallers([{ key: `session:${caller.session.id}`, limit: CALLERS.session }], points)
+      : await limits.charge(ctx.state['addressKey'], ['api'], points)
+    assertCharged(ctx, charged)
+  }
+}
+
+/** Reports the limit with the fewest calls left. @throws LimitExceededError `rate_limited` */
+function assertCharged(ctx: Context, { allowed, state }: Charge): void {
+  const tightest: LimitState | undefined = ctx.state['tightestLimit']
+  if (!tightest || !allowed || state.remaining < tightest.remaining) {
+    ctx.state['tightestLimit'] = state
+    ctx.set('RateLimit-Limit', String(state.limit))
+    ctx.set('RateLimit-Remaining', String(state.remaining))
+    ctx.set('RateLimit-Reset', String(state.resetSeconds))
+  }
+  if (!allowed)
+    throw new LimitExceededError('rate_limited', 'Too many requests, please try again later', state.resetSeconds)
 }

@@ -100,7 +100,7 @@ function readKey(ctx: Context, tenantId: string | null): KeyCaller | null {
 }
 
 /** Two cookies of this name with different values mean that one was planted: neither is accepted. */
-function readSessionToken(ctx: Context): string | null {
+export function readSessionToken(ctx: Context): string | null {
   const values = ctx
     .get('cookie')
     .split(';')

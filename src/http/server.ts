@@ -13,7 +13,7 @@ import { errorBodies, logFailure } from './errors.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
-import { rateLimit, costTable } from './rate-limits.ts'
+import { rateLimit, costTable, createChargeSession } from './rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
 import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
@@ -90,7 +90,8 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
   koa.use(outsideApi(openapiRoute(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
-  koa.use(trpcEndpoint(router, contexts.openForTrpc, admission))
+  const chargeSession = createChargeSession(dependencies.limits)
+  koa.use(trpcEndpoint(router, { openContext: contexts.openForTrpc, chargeSession, admission }))
   koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))
   return createNodeServer(koa.callback(), { log, isProxy: dependencies.isProxy, admission }).once('close', () => {

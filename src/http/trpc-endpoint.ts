@@ -9,7 +9,8 @@ import { InvalidError, UnauthorizedError } from '../platform/errors.ts'
 import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { mergeErrorHeaders, toPublicError } from '../trpc/errors.ts'
-import { isUnder, TRPC_PREFIX } from './paths.ts'
+import { listBatchedProcedures } from './paths.ts'
+import type { ChargeSession } from './rate-limits.ts'
 import type { TrpcCall } from './request-context.ts'
 import { listProcedures } from './rest.ts'
 import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
@@ -20,31 +21,37 @@ import { assertJson, AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './lo
 
 const BATCH_MAX = 10
 
-/** Lists the procedures that a tRPC path names; undefined for any other path. */
-export function listBatchedProcedures(path: string): string[] | undefined {
-  return isUnder(path, TRPC_PREFIX) ? path.slice(TRPC_PREFIX.length + 1).split(',') : undefined
+type Dependencies = {
+  openContext: (ctx: Context, call: TrpcCall) => Promise<RequestContext>
+  chargeSession: ChargeSession
+  admission: Admission
 }
 
-type OpenContext = (ctx: Context, call: TrpcCall) => Promise<RequestContext>
-
 /** Serves the procedures to tRPC clients: batches, superjson, subscriptions as server-sent events. */
-export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admission: Admission): Middleware {
+export function trpcEndpoint(router: AppRouter, { openContext, chargeSession, admission }: Dependencies): Middleware {
   const queries = new TrpcQueries(router)
-  const streamSubscription = subscriptionEndpoint(router, async (ctx, tenantId) => {
-    const context = await openContext(ctx, { tenantId, isBatch: false })
-    const caller = context.caller ?? context.key
-    if (caller) takeSlot(ctx, admission, callerId(caller))
+  const open = async (ctx: Context, call: TrpcCall): Promise<RequestContext> => {
+    const context = await openContext(ctx, call)
+    await chargeSession(ctx, context.caller)
     return context
-  })
+  }
+  const streamSubscription = subscriptionEndpoint(router, (ctx, tenantId) =>
+    withStatus(ctx, async () => {
+      const context = await open(ctx, { tenantId, isBatch: false })
+      const caller = context.caller ?? context.key
+      if (caller) takeSlot(ctx, admission, callerId(caller))
+      return context
+    }),
+  )
   const procedures = listProcedures(router)
   const answer = async (ctx: Context, names: string[]) => {
     assertSafeCall(ctx, names)
     const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
     const isBatch = names.length > 1
-    if (found) return queries.answer(ctx, found, await openContext(ctx, { tenantId: null, isBatch }))
+    if (found) return queries.answer(ctx, found, await open(ctx, { tenantId: null, isBatch }))
     if (await streamSubscription(ctx, names)) return
     const tenantId = readTenantId(new URLSearchParams(ctx.querystring))
-    const context = await openContext(ctx, { tenantId, isBatch })
+    const context = await open(ctx, { tenantId, isBatch })
     if (ctx.method === 'POST') {
       const caller = context.caller ?? context.key
       // Who has no access sends small bodies only, or none if no procedure of the call is for him.
@@ -72,14 +79,15 @@ export function trpcEndpoint(router: AppRouter, openContext: OpenContext, admiss
   }
 }
 
-/** tRPC sends the status of a stream before the errors in it, so the status is set here. */
 function takeSlot(ctx: Context, admission: Admission, id: string): void {
   if (ctx.res.destroyed) return
+  ctx.res.once('close', takeSubscription(admission, { callerId: id, network: clientNetwork(ctx.state['addressKey']) }))
+}
+
+/** tRPC sends the status of a stream before the errors in it, so the status of a limit is set here. */
+async function withStatus<T>(ctx: Context, open: () => Promise<T>): Promise<T> {
   try {
-    ctx.res.once(
-      'close',
-      takeSubscription(admission, { callerId: id, network: clientNetwork(ctx.state['addressKey']) }),
-    )
+    return await open()
   } catch (error) {
     const { status, headers } = toPublicError(error, ctx.state['requestId'])
     ctx.res.statusCode = status

@@ -113,11 +113,11 @@ export class TestApp {
   }
 
   /** A typed tRPC client, as a frontend uses it. */
-  client(session?: TestSession, headers: Record<string, string> = {}) {
+  client(session?: TestSession, headers: Record<string, string> = {}, prefix = '/trpc') {
     return createTRPCClient<AppRouter>({
       links: [
         httpBatchLink({
-          url: `${this.url}/api/trpc`,
+          url: `${this.url}${prefix}`,
           transformer: superjson,
           headers: () => ({
             'x-forwarded-for': newAddress(),

@@ -5,6 +5,7 @@ import { SECOND } from '../../../src/platform/time.ts'
 import type { AppRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Transport = (headers: Record<string, string>) => Promise<number>
@@ -40,10 +41,13 @@ describe('rate limits', () => {
     expect(await send('100')).to.equal(400)
   })
 
+  /** Calls at `/trpc` and at `/api/trpc` in turn. */
   function overTrpc(call: (client: ReturnType<TestApp['client']>) => Promise<unknown>): Transport {
+    let calls = 0
     return async (headers) => {
+      calls += 1
       try {
-        await call(app.client(undefined, headers))
+        await call(app.client(undefined, headers, calls % 2 === 0 ? '/trpc' : '/api/trpc'))
         return 200
       } catch (error) {
         return (error as TRPCClientError<AppRouter>).data?.httpStatus ?? 0
@@ -91,7 +95,7 @@ describe('rate limits', () => {
   ]
 
   for (const [name, points, seconds, rest, trpc] of tiers) {
-    it(`the ${name} rate limit allows ${points} calls in ${seconds} seconds over REST and tRPC together`, async () => {
+    it(`the ${name} rate limit allows ${points} calls in ${seconds} seconds over REST and both tRPC endpoints together`, async () => {
       for (const [first, second] of [
         [rest, trpc],
         [trpc, rest],
@@ -102,6 +106,80 @@ describe('rate limits', () => {
         expect(await second(headers)).to.equal(429)
       }
     })
+  }
+
+  const LIST_TAGS = 'tags.list?input=%7B%22json%22%3A%7B%7D%7D'
+
+  it('/trpc allows 600 calls of a session whatever the address, and counts each call of a batch', async () => {
+    const session = await buildWorkspace(app)
+    const get = (path: string) => session.request('GET', path)
+    const first = await get(`/trpc/${LIST_TAGS}`)
+    expect(first.headers.get('ratelimit-limit')).to.equal('600')
+    expect(first.headers.get('ratelimit-remaining')).to.equal('599')
+    const input = encodeURIComponent(JSON.stringify({ 0: { json: {} }, 1: { json: {} } }))
+    const batch = await get(`/trpc/tags.list,tools.list?batch=1&input=${input}`)
+    expect(batch.headers.get('ratelimit-remaining')).to.equal('597')
+    await useUp(`session:${await readSessionId(session)}`, 600)
+    await waitUntil(async () => (await get(`/trpc/${LIST_TAGS}`)).status === 429)
+    const refused = await get(`/trpc/${LIST_TAGS}`)
+    expect(refused.body.error.json.message).to.equal('Too many requests, please try again later')
+    expect((await get('/api/tags')).status).to.equal(200)
+  })
+
+  it('/trpc allows 3,000 calls of all sessions of an address', async () => {
+    const address = newAddress()
+    const headers = { 'x-forwarded-for': address }
+    const get = (session: WorkspaceClient) => session.request('GET', `/trpc/${LIST_TAGS}`, undefined, headers)
+    expect((await get(owner)).status).to.equal(200)
+    await useUp(`address:${address}`, 3000)
+    await waitUntil(async () => (await get(owner)).status === 429)
+    expect((await get(await buildWorkspace(app))).status).to.equal(429)
+    expect((await owner.request('GET', '/api/tags', undefined, headers)).status).to.equal(200)
+  })
+
+  for (const [caller, cookie] of [
+    ['without a cookie', undefined],
+    ['with the cookie of no session', `session_token=${'x'.repeat(43)}`],
+  ] as const) {
+    it(`/trpc allows 100 calls of an address ${caller}, which use up nothing of the sessions there`, async () => {
+      const headers = { 'x-forwarded-for': newAddress(), 'x-tenant-id': owner.tenantId }
+      const anonymous = () =>
+        app.rest('GET', `/trpc/${LIST_TAGS}`, { headers: { ...headers, ...(cookie ? { cookie } : {}) } })
+      for (let n = 0; n < 100; n += 1) expect((await anonymous()).status).to.equal(401)
+      expect((await anonymous()).status).to.equal(429)
+      expect((await owner.request('GET', `/trpc/${LIST_TAGS}`, undefined, headers)).status).to.equal(200)
+    })
+  }
+
+  it('/trpc answers a subscription beyond the limit of the session with 429', async () => {
+    const session = await buildWorkspace(app)
+    await useUp(`session:${await readSessionId(session)}`, 600)
+    const get = () => session.request('GET', `/trpc/${LIST_TAGS}`)
+    await waitUntil(async () => (await get()).status === 429)
+    const stream = await session.request('GET', '/trpc/events.follow?input=%7B%22json%22%3A%7B%7D%7D')
+    expect(stream.status).to.equal(429)
+    expect(Number(stream.headers.get('retry-after'))).to.be.within(1, 60)
+  })
+
+  it('/trpc serves nothing outside of its procedures, and paths of no procedure count against the general limit', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    const unknown = await owner.request('GET', '/trpc/nothing', undefined, headers)
+    expect(unknown.status).to.equal(404)
+    expect(unknown.headers.get('ratelimit-limit')).to.equal('100')
+    expect((await owner.request('GET', '/trpc', undefined, headers)).status).to.equal(404)
+  })
+
+  /** Counts calls of a caller that another process has answered. */
+  async function useUp(key: string, points: number): Promise<void> {
+    await app.system
+      .db('rate_limits')
+      .insert({ key: `caller:${key}`, points, expire: Date.now() + 60 * SECOND })
+      .onConflict('key')
+      .merge({ points })
+  }
+
+  async function readSessionId(session: WorkspaceClient): Promise<string> {
+    return (await session.call('GET', '/api/auth/get-session')).session.id
   }
 
   it('RateLimit headers describe the rate limit with the fewest remaining calls', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { TRPCClientError } from '@trpc/client'
-import { WORKSPACE_KEYS_MAX } from '../../../src/http/rate-limits.ts'
+import { CALLERS } from '../../../src/http/rate-limits.ts'
 import { isApiKeySecret, newApiKeySecret } from '../../../src/platform/security/api-key-secret.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildChannel, buildContact, buildWorkspace, sendAsCustomer } from '../../factories.ts'
@@ -245,7 +245,7 @@ describe('API keys', () => {
     const { key } = await other.call('POST', '/api/api-keys', { name: 'One of many', scopes: ['full'] })
     await app.system.db('rate_limits').insert({
       key: `caller:keys:${other.tenantId}`,
-      points: WORKSPACE_KEYS_MAX,
+      points: CALLERS.workspaceKeys,
       expire: Date.now() + HOUR,
     })
     await waitUntil(async () => (await call(key, 'GET', '/api/tags')).status === 429)
