@@ -42,7 +42,8 @@ export async function up(knex: Knex): Promise<void> {
     );
     create index api_key_routes_tenant_id_api_key_id_idx on api_key_routes (tenant_id, api_key_id);
 
-    -- Callers do not share their keys: the answer to one is not repeated to another.
+    -- Callers do not share their keys: the answer to one is not repeated to another. Processes of the version before
+    -- name no caller.
     alter table idempotency_keys add column caller_id uuid not null default '00000000-0000-0000-0000-000000000000';
     alter table idempotency_keys drop constraint idempotency_keys_pkey;
     alter table idempotency_keys add primary key (tenant_id, route, key, caller_id);

@@ -208,8 +208,8 @@ async function listen(
 
 function toActor(caller: Caller, network: string): Actor {
   if (!('key' in caller)) return { type: 'user', id: caller.user.id, name: caller.user.name, network }
-  const { id, name, channelIds } = caller.key
-  return { type: 'key', id, name, channelIds, network }
+  const { id, name, scopes, channelIds } = caller.key
+  return { type: 'key', id, name, scopes, channelIds, network }
 }
 
 /** Asks on a connection of its own, as those of the pools may all be busy or wait for a lock. */

@@ -1,10 +1,12 @@
 import type { Database } from './platform/database/database.ts'
 import type { ResolvedDatabase } from './platform/database/resolve-database.ts'
+import { hashToken } from './platform/security/tokens.ts'
 
-export type DemoAccount = { email: string; password: string; workspaceId: string; apiKey: string }
+/** `apiKey` is null if it was revoked. */
+export type DemoAccount = { email: string; password: string; workspaceId: string; apiKey: string | null }
 
 /** The owner of the workspace with which an empty embedded database is filled. */
-export const DEMO_ACCOUNT: DemoAccount = {
+export const DEMO_ACCOUNT = {
   email: 'demo@parley.example',
   password: 'parley-demo',
   workspaceId: '0199c0de-0000-7000-8000-000000000002',
@@ -17,6 +19,8 @@ export async function findDemoAccount(
   { isEmbedded }: Pick<ResolvedDatabase, 'isEmbedded'>,
 ): Promise<DemoAccount | undefined> {
   if (!isEmbedded) return undefined
-  const user = await db('users').where('email', DEMO_ACCOUNT.email).first('id')
-  return user ? DEMO_ACCOUNT : undefined
+  const { email, apiKey } = DEMO_ACCOUNT
+  const user = await db('users').where({ email }).first('id')
+  const key = await db('api_key_routes').where('secret_hash', hashToken(apiKey)).first('api_key_id')
+  return user ? { ...DEMO_ACCOUNT, apiKey: key ? apiKey : null } : undefined
 }

@@ -6,6 +6,8 @@ import type { Actor } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
 const OWNER_NAME = 'Dana Demo'
+/** The key is known to everybody, so it works on this machine and in local networks only, such as those of containers. */
+const PRIVATE_NETWORKS = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7']
 
 /** Inserts the workspace, its sandbox channel, its API key and its owner, and returns the owner. An existing account is reused. */
 export async function seedWorkspace(tx: Knex, now: Date): Promise<Actor> {
@@ -39,6 +41,7 @@ async function seedApiKey(tx: Knex, owner: Actor, times: { created_at: Date; upd
     name: 'Commands of the README',
     last_four: apiKey.slice(-4),
     grants: ['full'],
+    ip_ranges: PRIVATE_NETWORKS,
     limit_per_minute: 1000,
     created_by: JSON.stringify(owner),
     ...times,

@@ -6,7 +6,8 @@ import type { TemplateCategory } from './templates/fill-template.ts'
  *   - A blocked contact is sent nothing.
  *   - A contact that opted out of marketing is sent no template of the category marketing, by nobody.
  *   - A contact that opted out of service is sent no template of any category, and nothing automated: no message of a
- *     workflow, a tool or a broadcast. A member may reply by hand while the service window is open.
+ *     workflow, a tool, a broadcast or a program with an API key. A member may reply by hand while the service window is
+ *     open.
  */
 
 export type SendObstacle = 'contact_blocked' | 'contact_opted_out'
@@ -15,7 +16,7 @@ type Consent = 'unknown' | 'opted_in' | 'opted_out'
 export type Recipient = { blocked: boolean; marketingConsent: Consent; serviceConsent?: Consent }
 
 export type Sending = {
-  /** True for messages of workflows, tools and broadcasts; false for those that a member writes. */
+  /** True for messages of workflows, tools, broadcasts and API keys; false for those that a member writes. */
   isAutomated?: boolean
 }
 

@@ -4,7 +4,7 @@ import { AUTH_PREFIX, INDEX_PATH, LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, T
 import { VERSION } from './version.ts'
 
 /** An account that the page may show, if there is one. */
-export type ShownAccount = { email: string; password: string; workspaceId: string; apiKey: string } | undefined
+export type ShownAccount = { email: string; password: string; workspaceId: string; apiKey: string | null } | undefined
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,pre{font-family:ui-monospace,monospace;font-size:.9em}pre{overflow-x:auto;padding:.75rem 1rem;border:1px solid #8886;border-radius:.4rem}'
@@ -72,12 +72,16 @@ ${account ? signInHint(account) : signUpHint()}
 }
 
 function signInHint({ email, password, workspaceId, apiKey }: NonNullable<ShownAccount>): string {
+  const keyHint =
+    apiKey === null
+      ? ''
+      : `<p>A program sends an API key of the workspace instead. <code>README.md</code> shows a session with curl.</p>
+<pre>Authorization: Bearer ${apiKey}</pre>`
   return `<p>The owner of the demo workspace signs in with:</p>
 <pre>POST ${AUTH_PREFIX}/sign-in/email
 {"email":"${email}","password":"${password}"}</pre>
 <p>Send the session cookie of the answer and the header <code>x-tenant-id: ${workspaceId}</code> with every other request.</p>
-<p>A program sends an API key of the workspace instead. <code>README.md</code> shows a session with curl.</p>
-<pre>Authorization: Bearer ${apiKey}</pre>`
+${keyHint}`
 }
 
 function signUpHint(): string {

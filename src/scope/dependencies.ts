@@ -20,7 +20,14 @@ export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
  */
 export type Actor =
   | { type: 'user'; id: string; name: string; network?: string }
-  | { type: 'key'; id: string; name: string; channelIds: string[] | null; network?: string }
+  | {
+      type: 'key'
+      id: string
+      name: string
+      scopes: ReadonlySet<string>
+      channelIds: string[] | null
+      network?: string
+    }
   | { type: 'run'; id: string; name: null }
   | { type: 'system'; id: null; name: null }
 

@@ -2,20 +2,21 @@ import { Batcher } from '../platform/concurrency/batcher.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import { SECOND } from '../platform/time.ts'
-import { type Caller, callerId } from './caller.ts'
+import { type Caller, callerId, type KeyCaller, type UserCaller } from './caller.ts'
 
 /** Access that was checked is trusted this long, unless a revocation arrives. */
 const TRUSTED_MS = 3 * SECOND
 /** Interval of the checks of all callers to which nothing is sent. */
 const CHECK_EVERY_MS = 5 * SECOND
-/** Callers that are checked together. */
+/** Members that are checked together. */
 const BATCH_MAX = 500
 
 type Options = {
   now: () => Date
   notifications: Pick<Notifications, 'subscribe'>
-  /** Returns for each caller the error if access has ended. */
-  checkAccess: (callers: Caller[]) => Promise<(AppError | undefined)[]>
+  /** Returns for each member the error if access has ended. */
+  checkUsers: (callers: UserCaller[]) => Promise<(AppError | undefined)[]>
+  checkKey: (caller: KeyCaller) => Promise<AppError | undefined>
 }
 
 type CheckOptions = Pick<Options, 'now' | 'notifications'> & {
@@ -31,13 +32,16 @@ export class AccessChecks {
   readonly #checks = new Map<string, AccessCheck>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ checkAccess, ...options }: Options) {
-    const batcher = new Batcher<Caller, AppError | undefined>({
-      work: (_key, callers) => checkAccess(callers),
+  constructor({ checkUsers, checkKey, ...options }: Options) {
+    const batcher = new Batcher<UserCaller, AppError | undefined>({
+      work: (_key, callers) => checkUsers(callers),
       batchMax: BATCH_MAX,
       waitingMax: Infinity,
     })
-    this.#options = { ...options, checkAccess: (caller) => batcher.do('access', caller) }
+    this.#options = {
+      ...options,
+      checkAccess: (caller) => ('key' in caller ? checkKey(caller) : batcher.do('users', caller)),
+    }
   }
 
   /** Calls `onRevoked` soon after access ends, also while nothing is sent, until the returned check is closed. */

@@ -11,6 +11,7 @@ export const API_SCOPES = [
   'workflows:read',
   'workflows:write',
   'workflows:delete',
+  'workflow-webhooks:write',
   'runs:read',
   'runs:write',
   'events:read',
@@ -45,6 +46,8 @@ export const API_SCOPES = [
   'channels:read',
   'channels:write',
   'channels:delete',
+  'channel-webhooks:read',
+  'channel-webhooks:write',
   'sandbox:write',
   'workspace:read',
   'workspace:write',
@@ -58,7 +61,8 @@ export type ApiScope = (typeof API_SCOPES)[number]
 /** Names for several scopes. What a later version adds to a preset, keys with the preset have as well. */
 export const SCOPE_PRESETS = {
   full: API_SCOPES,
-  read_only: API_SCOPES.filter((scope) => scope.endsWith(':read')),
+  // Bodies of webhook calls are for finding errors, and have more than any other answer.
+  read_only: API_SCOPES.filter((scope) => scope.endsWith(':read') && scope !== 'channel-webhooks:read'),
   send_only: ['messages:send', 'media:write'],
 } as const satisfies Record<string, readonly ApiScope[]>
 

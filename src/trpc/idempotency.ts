@@ -7,6 +7,9 @@ import type { RequestContext } from './context.ts'
 import { createSelect } from './select-output.ts'
 import { type Serialized, transformer } from './transformer.ts'
 
+/** Caller of the answers that processes of the version before have stored, while both are at work. */
+const ANY_CALLER = '00000000-0000-0000-0000-000000000000'
+
 const KEY = /^[\x21-\x7e]{1,255}$/
 
 /** The first request of a member or API key with an idempotency key, or a repetition of it. */
@@ -102,7 +105,7 @@ function hashInput(input: unknown): Buffer {
 async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | undefined> {
   const { key, route, hash } = request
   const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
-    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}\n${tx.actor.id}`}, 0)) as is_locked`
+    select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
   if (!lock?.isLocked) {
     throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
   }
@@ -118,7 +121,8 @@ async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | und
 async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
   const [existing] = await scope.sql<{ requestHash: Buffer; response: Serialized }>('findAnswer')`
     select request_hash, response from idempotency_keys
-    where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key} and caller_id = ${scope.actor.id}`
+    where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key}
+      and caller_id in (${scope.actor.id}, ${ANY_CALLER}) order by caller_id desc limit 1`
   if (!existing || existing.requestHash.equals(hash)) return existing?.response
   throw new UnprocessableError(
     'idempotency_key_reused',

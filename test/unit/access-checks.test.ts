@@ -17,6 +17,8 @@ function buildCaller(id: string): Caller {
   }
 }
 
+const checkKey = () => Promise.resolve(undefined)
+
 /** Notifications of a single process. */
 class LocalNotifications extends Notifications {
   open = () => Promise.resolve()
@@ -32,7 +34,8 @@ describe('access checks of subscriptions', () => {
     const checks = new AccessChecks({
       now: () => clock.now(),
       notifications,
-      checkAccess: (callers) => {
+      checkKey,
+      checkUsers: (callers) => {
         checked.push(...callers.map(callerId))
         return Promise.resolve(callers.map(() => undefined))
       },
@@ -59,7 +62,8 @@ describe('access checks of subscriptions', () => {
     const checks = new AccessChecks({
       now: () => AT,
       notifications: new LocalNotifications(),
-      checkAccess: (callers) => {
+      checkKey,
+      checkUsers: (callers) => {
         calls += 1
         return Promise.resolve(callers.map((caller) => (callerId(caller) === '7' ? new ForbiddenError() : undefined)))
       },

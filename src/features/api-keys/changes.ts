@@ -1,6 +1,6 @@
 import { ApiKey as ApiKeyRow } from '../../models/automation.ts'
 import { Channel } from '../../models/messaging.ts'
-import { ConflictError, ForbiddenError, InvalidError, NotFoundError } from '../../platform/errors.ts'
+import { ConflictError, ForbiddenError, InvalidError, NotFoundError, UnauthorizedError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/fields.ts'
 import { isUuid, newId } from '../../platform/ids.ts'
 import { newApiKeySecret } from '../../platform/security/api-key-secret.ts'
@@ -16,6 +16,8 @@ import { getApiKey } from './queries.ts'
 import type { ApiKey, ApiKeyRef, ApiKeyWithSecret, CreateApiKey, RotateApiKey, UpdateApiKey } from './schema.ts'
 
 const OVERLAP_DEFAULT = DAY
+/** Secrets of a key beside the present one, which have an end. */
+const PREVIOUS_SECRETS_MAX = 4
 
 type Rights = Pick<ApiKeyRow, 'grants' | 'ipRanges' | 'channelIds' | 'expiresAt' | 'limitPerMinute'>
 
@@ -28,9 +30,10 @@ type Call = { scope: Scope; caller: Caller } & Pick<RequestContext, 'system'>
  */
 export async function createApiKey({ scope, caller }: Call, input: CreateApiKey): Promise<ApiKeyWithSecret> {
   const { scopes: grants, ...columns } = input
-  assertWithin(caller, { ...columns, grants })
   assertFuture(columns.expiresAt, scope.now())
   return scope.transaction(async (tx) => {
+    const { own } = await lockKeys(tx, caller, [])
+    assertWithin(own, { ...columns, grants })
     await assertRowLimit(tx, 'apiKeys')
     await assertChannels(tx, columns.channelIds)
     const id = newId()
@@ -61,9 +64,9 @@ export async function updateApiKey(
   assertFuture(columns.expiresAt ?? null, scope.now())
   const changes = definedFields({ ...columns, grants })
   const updated = await scope.transaction(async (tx) => {
-    const existing = await lockUsable(tx, apiKeyId)
-    assertWithin(caller, existing)
-    assertWithin(caller, { ...existing, ...changes })
+    const { own, target } = await lockTarget(tx, caller, apiKeyId)
+    assertUsable(target)
+    assertWithin(own, { ...target, ...changes })
     await assertChannels(tx, columns.channelIds ?? null)
     await tx
       .query(ApiKeyRow)
@@ -76,7 +79,8 @@ export async function updateApiKey(
 }
 
 /**
- * Replaces the secret. The present one works until the end of the overlap, and one from before it ends at once.
+ * Replaces the secret. Those from before work until the end of the overlap, or until their own; without an overlap they
+ * end at once.
  * @throws ForbiddenError if the key may do more than the one that rotates it; ConflictError `api_key_revoked`
  */
 export async function rotateApiKey(
@@ -85,17 +89,15 @@ export async function rotateApiKey(
 ): Promise<ApiKeyWithSecret> {
   const secret = newApiKeySecret()
   const rotated = await scope.transaction(async (tx) => {
-    const existing = await lockUsable(tx, apiKeyId)
-    assertWithin(caller, existing)
+    const { target: existing } = await lockTarget(tx, caller, apiKeyId)
+    assertUsable(existing)
+    if (existing.expiresAt && existing.expiresAt <= tx.now())
+      throw new ConflictError('api_key_expired', 'The API key has expired. Give it another expiresAt first')
     const previousExpiresAt = overlap > 0 ? addMs(tx.now(), overlap) : null
     const columns = { lastFour: secret.slice(-4), previousExpiresAt, updatedAt: tx.now() }
     await tx.query(ApiKeyRow).findOne('id', apiKeyId).patch(columns)
-    await tx.sql('deletePreviousRoute')`
-      delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${existing.id}
-        and (expires_at is not null or ${previousExpiresAt}::timestamptz is null)`
-    await tx.sql('limitPresentRoute')`
-      update api_key_routes set expires_at = ${previousExpiresAt}
-      where tenant_id = ${tx.tenantId} and api_key_id = ${existing.id}`
+    if (previousExpiresAt) await limitSecrets(tx, existing.id, previousExpiresAt)
+    else await deleteSecrets(tx, existing.id)
     await addRoute(tx, existing.id, secret)
     return getApiKey(tx, { apiKeyId })
   })
@@ -103,12 +105,18 @@ export async function rotateApiKey(
   return { ...rotated, key: secret }
 }
 
-/** Ends a key, at once and for open streams as well. Its row stays, as messages and runs name it. */
-export async function revokeApiKey({ scope, system }: Call, { apiKeyId }: ApiKeyRef): Promise<Record<string, never>> {
+/**
+ * Ends a key, at once and for open streams as well. Its row stays, as messages and runs name it.
+ * @throws ForbiddenError if the key may do more than the one that revokes it
+ */
+export async function revokeApiKey(
+  { scope, caller, system }: Call,
+  { apiKeyId }: ApiKeyRef,
+): Promise<Record<string, never>> {
   const id = await scope.transaction(async (tx) => {
-    const { id: lockedId, revokedAt } = await lockKey(tx, apiKeyId)
-    await tx.sql('deleteRoutes')`
-      delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${lockedId}`
+    const { target } = await lockTarget(tx, caller, apiKeyId)
+    const { id: lockedId, revokedAt } = target
+    await deleteSecrets(tx, lockedId)
     const now = tx.now()
     if (!revokedAt) await tx.query(ApiKeyRow).findOne('id', lockedId).patch({ revokedAt: now, updatedAt: now })
     return lockedId
@@ -117,21 +125,64 @@ export async function revokeApiKey({ scope, system }: Call, { apiKeyId }: ApiKey
   return {}
 }
 
+/**
+ * Sets the end of the present secrets. One that ends earlier keeps its end, so that a rotation whose answer was lost, and
+ * which is therefore repeated, does not end the secret in use.
+ */
+async function limitSecrets(tx: Scope, apiKeyId: string, expiresAt: Date): Promise<void> {
+  await tx.sql('limitSecrets')`
+    update api_key_routes set expires_at = least(coalesce(expires_at, ${expiresAt}), ${expiresAt})
+    where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId}`
+  await tx.sql('deleteOldestSecrets')`
+    delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId} and secret_hash in (
+      select secret_hash from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId}
+      order by expires_at desc, secret_hash offset ${PREVIOUS_SECRETS_MAX})`
+}
+
+async function deleteSecrets(tx: Scope, apiKeyId: string): Promise<void> {
+  await tx.sql('deleteSecrets')`
+    delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId}`
+}
+
 function addRoute(tx: Scope, apiKeyId: string, secret: string): Promise<unknown> {
   return tx.sql('addRoute')`
     insert into api_key_routes (secret_hash, tenant_id, api_key_id) values (${hashToken(secret)}, ${tx.tenantId}, ${apiKeyId})`
 }
 
-async function lockKey(tx: Scope, apiKeyId: string): Promise<ApiKeyRow> {
-  const row = isUuid(apiKeyId) ? await tx.query(ApiKeyRow).findOne('id', apiKeyId).forUpdate() : undefined
-  if (!row) throw new NotFoundError('API key')
-  return row
+/**
+ * Locks a key, and the one that makes the call if it is one.
+ * @throws NotFoundError; ForbiddenError if the key may do more than the one that makes the call
+ */
+async function lockTarget(
+  tx: Scope,
+  caller: Caller,
+  apiKeyId: string,
+): Promise<{ own: Rights | null; target: ApiKeyRow }> {
+  const { own, rows } = await lockKeys(tx, caller, isUuid(apiKeyId) ? [apiKeyId.toLowerCase()] : [])
+  const target = rows.find(({ id }) => id === apiKeyId.toLowerCase())
+  if (!target) throw new NotFoundError('API key')
+  assertWithin(own, target)
+  return { own, target }
 }
 
-async function lockUsable(tx: Scope, apiKeyId: string): Promise<ApiKeyRow> {
-  const row = await lockKey(tx, apiKeyId)
-  if (row.revokedAt) throw new ConflictError('api_key_revoked', 'The API key is revoked. Create another one')
-  return row
+/**
+ * Locks keys, and the one that makes the call if it is one, whose rights stay until the transaction ends: a key that is
+ * being revoked leaves no other one behind.
+ * @throws UnauthorizedError if it has been revoked since the call began
+ */
+async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<{ own: Rights | null; rows: ApiKeyRow[] }> {
+  const key = 'key' in caller ? caller.key : undefined
+  const locked = [...ids, ...(key ? [key.id] : [])]
+  const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []
+  if (!key) return { own: null, rows }
+  const own = rows.find(({ id }) => id === key.id)
+  if (!own || own.revokedAt) throw new UnauthorizedError()
+  // The end of the secret, if that is earlier.
+  return { own: { ...own, expiresAt: key.expiresAt }, rows }
+}
+
+function assertUsable({ revokedAt }: ApiKeyRow): void {
+  if (revokedAt) throw new ConflictError('api_key_revoked', 'The API key is revoked. Create another one')
 }
 
 function assertFuture(expiresAt: Date | null, now: Date): void {
@@ -145,18 +196,17 @@ async function assertChannels(tx: Scope, channelIds: string[] | null): Promise<v
   if (found < channelIds.length) throw new NotFoundError('Channel')
 }
 
-/** Members who manage keys may do everything; a key gives no other one rights that it has not. */
-function assertWithin(caller: Caller, { grants, ipRanges, channelIds, expiresAt, limitPerMinute }: Rights): void {
-  if (!('key' in caller)) return
-  const { key } = caller
+/** Members who manage keys may do everything; a key gives, changes and takes no rights that it has not. */
+function assertWithin(own: Rights | null, { grants, ipRanges, channelIds, expiresAt, limitPerMinute }: Rights): void {
+  if (!own) return
   const isWithin =
-    isSubset(expandGrants(grants), key.scopes) &&
+    isSubset(expandGrants(grants), expandGrants(own.grants)) &&
     // A later version may add scopes to a preset.
-    grants.every((grant) => !isPreset(grant) || key.grants.includes(grant) || key.grants.includes('full')) &&
-    isSubset(ipRanges, key.ipRanges) &&
-    isSubset(channelIds, key.channelIds) &&
-    limitPerMinute <= key.limitPerMinute &&
-    (key.expiresAt === null || (expiresAt !== null && expiresAt <= key.expiresAt))
+    grants.every((grant) => !isPreset(grant) || own.grants.includes(grant) || own.grants.includes('full')) &&
+    isSubset(ipRanges, own.ipRanges) &&
+    isSubset(channelIds, own.channelIds) &&
+    limitPerMinute <= own.limitPerMinute &&
+    (own.expiresAt === null || (expiresAt !== null && expiresAt <= own.expiresAt))
   if (isWithin) return
   throw new ForbiddenError(undefined, undefined, {
     error: 'insufficient_scope',

@@ -1,7 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { createNetworkCheck } from '../../platform/client-address.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
-import { type AppError, type Challenge, ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
+import { withinTime } from '../../platform/concurrency/deadline.ts'
+import {
+  type AppError,
+  type Challenge,
+  ForbiddenError,
+  UnauthorizedError,
+  UnavailableError,
+} from '../../platform/errors.ts'
 import { isApiKeySecret } from '../../platform/security/api-key-secret.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
@@ -13,6 +20,8 @@ import type { KeyAccess, KeyCaller } from '../../trpc/caller.ts'
 /** The longest time that a revocation by another process goes unnoticed if its notification is lost. */
 const CACHE_MS = SECOND
 const CACHE_ENTRIES_MAX = 10_000
+/** The longest wait for a part of a lookup. */
+const LOOKUP_MAX_MS = 5 * SECOND
 /** Secrets that are looked up by one statement. */
 const BATCH_MAX = 50
 const WAITING_MAX = 2_000
@@ -30,20 +39,23 @@ const OTHER_NETWORK: Challenge = {
 }
 
 /**
- * Finds the keys of requests. Nothing is charged before, so secrets that are not cached are looked up together: requests
- * with invented ones, however many, use one connection. Found keys are cached for a second; others are not, as anybody
- * could fill the cache with them.
+ * Finds the keys of requests. Nothing is charged before, so the secrets of a crowd wait for each other, on two connections
+ * at most: one for secrets that were valid here before, which others cannot hold up, and one for the rest. Found keys are
+ * cached for a second; others are not, as anybody could fill the cache with them.
  */
 export class ApiKeys {
   readonly #system: SystemScope
   readonly #cache = new LRUCache<string, FoundKey & { until: Date }>({ max: CACHE_ENTRIES_MAX })
-  readonly #lookups: Batcher<Buffer, FoundKey | undefined>
+  /** Hashes of secrets that were valid. */
+  readonly #known = new LRUCache<string, true>({ max: CACHE_ENTRIES_MAX })
+  readonly #routes: Batcher<Buffer, Route | undefined>
+  readonly #lookups = new Map<string, Promise<FoundKey | undefined>>()
   #revocationCount = 0
 
   constructor(system: SystemScope) {
     this.#system = system
-    this.#lookups = new Batcher({
-      work: (_key, hashes) => this.#findAll(hashes),
+    this.#routes = new Batcher({
+      work: (_lane, hashes) => findRoutes(system, hashes),
       batchMax: BATCH_MAX,
       waitingMax: WAITING_MAX,
     })
@@ -55,7 +67,10 @@ export class ApiKeys {
     })
   }
 
-  /** Returns what the key with this secret allows, or the reason why it is not accepted. */
+  /**
+   * Returns what the key with this secret allows, or the reason why it is not accepted.
+   * @throws UnavailableError if the database does not answer soon, or too many secrets are being looked up
+   */
   async identify({ secret, ipAddress }: { secret: string; ipAddress: string }): Promise<KeyAccess | Challenge> {
     const found = isApiKeySecret(secret) ? await this.#find(hashToken(secret)) : undefined
     if (!found) return INVALID
@@ -64,7 +79,7 @@ export class ApiKeys {
 
   /** Returns the error if a key that was accepted is not valid any more, or has other rights. */
   async check({ key }: KeyCaller): Promise<AppError | undefined> {
-    const found = await this.#lookups.do('', key.hash)
+    const found = await this.#lookUp(key.hash)
     if (!found) return new UnauthorizedError()
     const rights = ({ grants, ipRanges, channelIds }: KeyAccess) => JSON.stringify([grants, ipRanges, channelIds])
     return rights(found.access) === rights(key) ? undefined : new ForbiddenError()
@@ -76,7 +91,9 @@ export class ApiKeys {
     const now = this.#system.now()
     if (cached && now < cached.until) return cached
     const countBefore = this.#revocationCount
-    const found = await this.#lookups.do('', hash)
+    const lookup = this.#lookups.get(cacheKey) ?? this.#lookUp(hash).finally(() => this.#lookups.delete(cacheKey))
+    this.#lookups.set(cacheKey, lookup)
+    const found = await lookup
     if (!found) return undefined
     const { expiresAt } = found.access
     const cachedUntil = addMs(now, CACHE_MS)
@@ -86,14 +103,30 @@ export class ApiKeys {
     return found
   }
 
-  async #findAll(hashes: Buffer[]): Promise<(FoundKey | undefined)[]> {
-    const routes = await this.#system.sql<Route>('findApiKeyRoutes')`
-      select secret_hash, tenant_id, api_key_id, expires_at from api_key_routes
-      where secret_hash = any(${hashes}) and (expires_at is null or expires_at > ${this.#system.now()})`
-    const found = await Promise.all(routes.map((route) => loadKey(this.#system, route)))
-    const byHash = new Map(routes.map(({ secretHash }, index) => [secretHash.toString('base64url'), found[index]]))
-    return hashes.map((hash) => byHash.get(hash.toString('base64url')))
+  async #lookUp(hash: Buffer): Promise<FoundKey | undefined> {
+    const key = hash.toString('base64url')
+    const route = await withinTime(
+      LOOKUP_MAX_MS,
+      this.#routes.do(this.#known.has(key) ? 'known' : 'unknown', hash),
+    ).catch(toUnavailable)
+    // The statements of a workspace that is busy wait for its share of the connections, and hold up no other key.
+    const found = route && (await withinTime(LOOKUP_MAX_MS, loadKey(this.#system, route)).catch(toUnavailable))
+    if (found) this.#known.set(key, true)
+    else this.#known.delete(key)
+    return found
   }
+}
+
+function toUnavailable(cause: unknown): never {
+  throw new UnavailableError('API keys cannot be checked at the moment. Try again in a few seconds', 5, { cause })
+}
+
+async function findRoutes(system: SystemScope, hashes: Buffer[]): Promise<(Route | undefined)[]> {
+  const routes = await system.sql<Route>('findApiKeyRoutes')`
+    select secret_hash, tenant_id, api_key_id, expires_at from api_key_routes
+    where secret_hash = any(${hashes}) and (expires_at is null or expires_at > ${system.now()})`
+  const byHash = new Map(routes.map((route) => [route.secretHash.toString('base64url'), route]))
+  return hashes.map((hash) => byHash.get(hash.toString('base64url')))
 }
 
 type Route = { secretHash: Buffer; tenantId: string; apiKeyId: string; expiresAt: Date | null }

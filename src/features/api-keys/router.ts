@@ -15,7 +15,7 @@ const CREATE = {
 const ROTATE = {
   example: { overlap: '24h' },
   description:
-    'Returns a new secret as `key`. The present one works for the `overlap`, 24 hours unless another is given; one from before it ends at once.',
+    'Returns a new secret as `key`. The present one works for the `overlap`, 24 hours unless another is given, and those before it until their own end. With `0s` all of them end at once.',
 }
 
 const REVOKE = {
@@ -46,7 +46,7 @@ export const apiKeysRouter = router({
   update: adminProcedure
     .meta(
       rest('PATCH', '/api-keys/{apiKeyId}', 'Update an API key', {
-        description: 'Applies to the next request. Streams that the key has open end and can be opened again.',
+        description: 'Applies to the next request. Streams that the key has open end when its rights change.',
       }),
     )
     .input(schema.UpdateApiKey)

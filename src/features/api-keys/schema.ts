@@ -82,7 +82,7 @@ export const ApiKey = z
     expiresAt: timestamp.nullable(),
     previousExpiresAt: timestamp
       .nullable()
-      .meta({ description: 'The end of the secret before the last rotation; null if it has ended' }),
+      .meta({ description: 'The end of the secret before the present one; null if it has ended' }),
     lastUsedAt: timestamp.nullable().meta({ description: 'Time of a recent use, exact to a minute' }),
     revokedAt: timestamp.nullable(),
     createdAt: timestamp,

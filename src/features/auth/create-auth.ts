@@ -4,7 +4,7 @@ import type { AuthDependencies } from '../../trpc/context.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { createIdentify } from './sessions/create-identify.ts'
 import { type AppError, ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
-import type { Caller, UserCaller } from '../../trpc/caller.ts'
+import type { UserCaller } from '../../trpc/caller.ts'
 import { ApiKeys } from '../api-keys/identify-key.ts'
 
 /** Creates the long-lived objects of authentication. */
@@ -21,26 +21,17 @@ export function createAuth({
     accessChecks: new AccessChecks({
       now: () => system.now(),
       notifications: system.notifications,
-      checkAccess: (callers) => checkAccess(system, apiKeys, callers),
+      checkUsers: (callers) => checkUsers(system, callers),
+      checkKey: (caller) => apiKeys.check(caller),
     }),
   }
 }
 
-/** Returns for each caller the error if the session, membership or API key is no longer valid. */
-async function checkAccess(
-  system: SystemScope,
-  apiKeys: ApiKeys,
-  callers: Caller[],
-): Promise<(AppError | undefined)[]> {
-  const users = callers.flatMap((caller) => ('key' in caller ? [] : [caller]))
-  const userErrors = await findUserErrors(system, users)
-  return Promise.all(callers.map((caller) => ('key' in caller ? apiKeys.check(caller) : userErrors.get(caller))))
-}
-
-/** With one statement. It checks the session, not its token, which may have been renewed since. */
-async function findUserErrors(system: SystemScope, callers: UserCaller[]): Promise<Map<UserCaller, AppError>> {
-  const errors = new Map<UserCaller, AppError>()
-  if (callers.length === 0) return errors
+/**
+ * Returns for each caller the error if the session or membership is no longer valid, with one statement. It checks the
+ * session, not its token, which may have been renewed since.
+ */
+async function checkUsers(system: SystemScope, callers: UserCaller[]): Promise<(AppError | undefined)[]> {
   const sessionIds = callers.map(({ session }) => session.id)
   const workspaceIds = [...new Set(callers.flatMap((caller) => toWorkspaceId(caller) ?? []))]
   const rows = await system.sql<{ sessionId: string; workspaceId: string | null }>('checkAccess')`
@@ -50,13 +41,12 @@ async function findUserErrors(system: SystemScope, callers: UserCaller[]): Promi
   const workspacesBySession = new Map<string, Set<string | null>>()
   for (const { sessionId, workspaceId } of rows)
     workspacesBySession.set(sessionId, (workspacesBySession.get(sessionId) ?? new Set()).add(workspaceId))
-  for (const caller of callers) {
+  return callers.map((caller) => {
     const workspaces = workspacesBySession.get(caller.session.id)
+    if (!workspaces) return new UnauthorizedError()
     const workspaceId = toWorkspaceId(caller)
-    if (!workspaces) errors.set(caller, new UnauthorizedError())
-    else if (workspaceId === null || !workspaces.has(workspaceId)) errors.set(caller, new ForbiddenError())
-  }
-  return errors
+    return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()
+  })
 }
 
 function toWorkspaceId({ workspace }: UserCaller): string | null {

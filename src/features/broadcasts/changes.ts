@@ -7,7 +7,7 @@ import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { assertMaySendOn } from '../consent/send-permission.ts'
+import { assertKeyHas, assertMaySendOn } from '../consent/send-permission.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { paramsError, PROBLEMS_MAX } from '../templates/sendable-template.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
@@ -64,6 +64,9 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
         'A broadcast can be updated only until it starts. Create another one instead',
       )
     }
+    assertMaySendOn(tx, existing.channelId)
+    // It starts by itself with what it is then.
+    if (existing.status !== 'draft') assertKeyHas(tx, 'broadcasts:send')
     const template = await lockTemplate(tx, templateId ?? existing.templateId, channelId)
     assertParams(template, columns.params ?? (templateId ? existing.params : undefined), audience)
     if (audience) await replaceAudience(tx, broadcastId, audience)
@@ -87,7 +90,8 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
  */
 export function deleteBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    const { status } = await tx.lock(BroadcastRow, broadcastId)
+    const { status, channelId } = await tx.lock(BroadcastRow, broadcastId)
+    assertMaySendOn(tx, channelId)
     if (status !== 'draft') {
       throw new ConflictError('broadcast_not_editable', 'Only a draft can be deleted')
     }

@@ -66,7 +66,7 @@ export const Broadcast = z
     scheduledAt: timestamp.nullable(),
     startedAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
-    createdBy: id.nullable(),
+    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

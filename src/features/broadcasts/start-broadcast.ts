@@ -4,6 +4,7 @@ import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { broadcastJob } from '../automation/jobs.ts'
+import { assertMaySendOn } from '../consent/send-permission.ts'
 import { takeChannelAlerts } from '../broadcast-recipients/channel-alerts.ts'
 import { allowsRecipientSql, recipientStatusSql } from '../broadcast-recipients/recipient-status.ts'
 import { assertHeaderFile, fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
@@ -40,6 +41,7 @@ export function scheduleBroadcast(scope: Scope, input: ScheduleBroadcast): Promi
   const { broadcastId, ...schedule } = input
   return scope.transaction(async (tx) => {
     const broadcast = await lockForTransition(tx, broadcastId, 'schedule')
+    assertMaySendOn(tx, broadcast.channelId)
     const scheduledAt = toStartTime(schedule)
     if (scheduledAt === null) {
       if (broadcast.status === 'scheduled') {

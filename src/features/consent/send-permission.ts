@@ -1,6 +1,7 @@
 import { findSendObstacle, type Recipient, type Sending } from '../../channels/send-obstacle.ts'
 import type { TemplateCategory } from '../../models/messaging.ts'
 import { ForbiddenError, UnprocessableError } from '../../platform/errors.ts'
+import type { ApiScope } from '../../trpc/api-scopes.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { contactBlockedError } from '../contacts/errors.ts'
 
@@ -32,4 +33,10 @@ export function assertMaySendOn({ actor }: Pick<Scope, 'actor'>, channelId: stri
     error: 'insufficient_scope',
     error_description: 'The API key may not send on this channel',
   })
+}
+
+/** @throws ForbiddenError for an API key without a scope that this call needs because of what it changes */
+export function assertKeyHas({ actor }: Pick<Scope, 'actor'>, scope: ApiScope): void {
+  if (actor.type !== 'key' || actor.scopes.has(scope)) return
+  throw new ForbiddenError(undefined, undefined, { error: 'insufficient_scope', scope })
 }

@@ -13,6 +13,7 @@ type Origin = { by: string; links: Link[] }
 
 const SENDERS: Record<string, string> = {
   user: 'a member of the workspace',
+  key: 'an API key',
   api: 'an API call',
   workflow: 'a workflow whose run has been deleted',
   broadcast: 'a broadcast that has been deleted',
@@ -101,7 +102,7 @@ async function findBroadcastOrigin(scope: Scope, message: MessageRow): Promise<O
 
 function toSenderOrigin({ sender: { type, id, name } }: MessageRow): Origin {
   return {
-    by: type === 'user' && name ? name : (SENDERS[type] ?? type),
+    by: (type === 'user' || type === 'key') && name ? name : (SENDERS[type] ?? type),
     links: [{ kind: 'sender', type, id, name }],
   }
 }

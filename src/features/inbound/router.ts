@@ -11,16 +11,21 @@ import {
 import { reprocessWebhook } from './retry-webhooks.ts'
 
 const LIST = {
+  scope: 'channel-webhooks:read',
   description:
     'Genuine webhook calls of the provider in the last seven days, newest first, each with what was found in it: the number of parts, and fields and types that are not known.',
-}
+} as const
 
-const GET = { description: 'Returns the call with its body as it arrived, which contains personal data.' }
+const GET = {
+  scope: 'channel-webhooks:read',
+  description: 'Returns the call with its body as it arrived, which contains personal data.',
+} as const
 
 const REPROCESS = {
+  scope: 'channel-webhooks:write',
   description:
     'Interprets the body again, for example after an update that knows more of its fields. What is stored already does not change. Responds with the result, also when it fails again.',
-}
+} as const
 
 export const inboundRouter = router({
   listWebhooks: adminProcedure

@@ -42,7 +42,7 @@ export async function sendInConversation(
   if (replyToId !== undefined) await assertAnswerable(tx, conversationId, replyToId)
   assertMaySendOn(tx, channelId)
   const { category, ...composed } = await composeContent(tx, channelId, input)
-  assertMaySend(await tx.get(ContactRow, contactId), category ?? null)
+  assertMaySend(await tx.get(ContactRow, contactId), category ?? null, { isAutomated: tx.actor.type === 'key' })
   if (category === undefined) assertWindowOpen(conversation, sendAt ?? tx.now())
   const message: NewOutbound = {
     id: nextMessageId(lastMessage?.id),

@@ -43,7 +43,7 @@ type Row = MessageRef &
   }
 
 /** Senders of messages that nobody writes by hand. */
-const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast'])
+const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast', 'key'])
 
 /** The messages to claim: at most so many of a channel and, if their IDs are given, no others. */
 export type ClaimRequest = { channelId: string; limit: number; messageIds?: string[] }

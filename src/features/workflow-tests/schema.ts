@@ -35,7 +35,7 @@ export const WorkflowTest = z
     startsAt: timestamp.meta({ description: 'The initial time of the virtual clock' }),
     expectation: Expectation,
     sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
-    createdBy: id.nullable(),
+    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -27,6 +27,7 @@ export const workflowWebhooksRouter = router({
   rotateWebhookSecret: adminProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/webhook/rotate-secret', 'Rotate the secret of a webhook', {
+        scope: 'workflow-webhooks:write',
         description: CALL_DESCRIPTION,
       }),
     )

@@ -35,7 +35,7 @@ export const Workflow = z
       examples: [[]],
     }),
     publishedAt: timestamp.nullable(),
-    createdBy: id.nullable(),
+    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -54,7 +54,7 @@ export const WorkflowVersion = z
     hash: z.string(),
     definition: z.record(z.string(), z.unknown()),
     note: z.string().nullable(),
-    publishedBy: id.nullable(),
+    publishedBy: id.nullable().meta({ description: 'The member or API key that published it' }),
     publishedAt: timestamp,
   })
   .meta({ id: 'WorkflowVersion' })

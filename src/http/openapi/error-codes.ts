@@ -2,6 +2,7 @@
 export const ERROR_CODES = [
   'account_locked',
   'already_running',
+  'api_key_expired',
   'api_key_revoked',
   'audience_empty',
   'batch_too_large',

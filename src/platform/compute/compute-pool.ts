@@ -199,12 +199,12 @@ export class ComputePool {
   }
 }
 
-/** Returns the keys of a task. A live run has one of its own, apart from what members request in its workspace. */
 /** Runs and the system do live work; members and API keys request a task. */
 function isRequest({ type }: Charged['actor']): boolean {
   return type === 'user' || type === 'key'
 }
 
+/** Returns the keys of a task. A live run has one of its own, apart from what is requested in its workspace. */
 function toKeys({ tenantId, actor }: Charged): Computation['keys'] {
   if (!isRequest(actor)) return [`live ${tenantId}`]
   const networks = actor.network === undefined ? [] : [`network ${actor.network}`]

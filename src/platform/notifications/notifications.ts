@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 
 /**
  * Topics of notifications. The text of one of `events` is the ID of a workspace that may have new events, the text of one
- * of `revocations` the ID of a user whose sessions must be checked again, the text of one of `jobs` a task whose jobs wait.
+ * of `revocations` the ID of a user or API key whose access must be checked again, the text of one of `jobs` a task whose jobs wait.
  */
 export const TOPICS = ['events', 'revocations', 'jobs'] as const
 export type Topic = (typeof TOPICS)[number]

@@ -83,7 +83,7 @@ describe('access of members by their role and of API keys by their scopes', () =
         else expect(status, member).to.not.be.oneOf([401, 403])
       }
       const having = await createKey([scope])
-      const isManagement = path === 'api-keys.create' || path === 'api-keys.update' || path === 'api-keys.rotate'
+      const isManagement = /^api-keys\.(?:create|update|rotate|delete)$/.test(path)
       const { status } = await call(path, procedure, having.headers)
       // Keys give no rights that they do not have.
       if (isManagement) expect(status).to.equal(403)
