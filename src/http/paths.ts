@@ -14,6 +14,8 @@ export const WEBHOOK_PREFIX = '/inbound'
 
 /** `/api/media`, to which files are uploaded. */
 export const UPLOAD_PATH = `${API_PREFIX}/media`
+/** The events of a workspace as server-sent events. */
+export const EVENTS_STREAM_PATH = `${API_PREFIX}/events/stream`
 /** The recipients of a broadcast as lines. */
 export const RECIPIENTS_CSV_PATH = `${API_PREFIX}/broadcasts/{broadcastId}/recipients.csv`
 /** `/media/{workspaceId}/{mediaId}`, with a signature in the query. */

@@ -24,8 +24,9 @@ import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify, type RequestScopes } from './request-context.ts'
 import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
-import { API_PREFIX, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
+import { API_PREFIX, EVENTS_STREAM_PATH, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
 import { requestId } from './request-id.ts'
+import { eventsRoute } from './subscriptions/events-route.ts'
 import { addOperations } from './rest.ts'
 import { WebhookGuard } from './webhook-guard.ts'
 import {
@@ -65,6 +66,8 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const routes = new ApiRoutes()
   routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get, admission))
   routes.add('GET', RECIPIENTS_CSV_PATH, contexts.open, recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
+  const streams = eventsRoute(router, { getContext: contexts.get, admission })
+  routes.add('GET', EVENTS_STREAM_PATH, contexts.open, streams)
   addOperations(routes, router, contexts)
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()

@@ -113,7 +113,7 @@ export class TestApp {
   }
 
   /** A typed tRPC client, as a frontend uses it. */
-  client(session?: TestSession, headers: Record<string, string> = {}, prefix = '/trpc') {
+  client(session?: TestSession, headers: Record<string, string> = {}, prefix = '/api/trpc') {
     return createTRPCClient<AppRouter>({
       links: [
         httpBatchLink({

@@ -116,6 +116,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'runs.cancel': ({ run }) => ({ runId: run }),
   'runs.follow': ({ run }) => ({ runId: run }),
   'events.send': ({ contact }) => ({ contactId: contact, event: 'order.paid' }),
+  'events.list': () => ({ types: ['run.*'] }),
   'events.follow': () => ({ types: ['run.started'] }),
   'dead-letters.list': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
   'dead-letters.get': ({ deadLetter }) => ({ deadLetterId: deadLetter }),

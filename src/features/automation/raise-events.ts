@@ -1,5 +1,6 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
+import type { Event } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { advanceJob } from './jobs.ts'
@@ -11,6 +12,8 @@ export type RaisedEvent = {
   /** Conversation in which the event happened, if it happened in one. */
   conversationId?: string
   event: WorkflowEvent
+  /** The run that emitted the event. */
+  runId?: string
   /** Number of runs between the event and the action of a person or external system that caused it. */
   depth?: number
 }
@@ -24,6 +27,7 @@ type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
  */
 export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<void> {
   if (raised.length === 0) return
+  await tx.record(...raised.flatMap(toCustomEvent))
   const triggerTypes = await listTriggerTypes(tx)
   const relevant = raised.filter(({ event }) => event.type === 'event' || triggerTypes.has(event.type))
   const mailboxes = await findMailboxes(
@@ -39,6 +43,11 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   if (items.length === 0) return
   await putItems(tx, items)
   tx.enqueue(advanceJob(tx.tenantId))
+}
+
+/** Programs and front ends get a custom event whether workflows react to it or not. */
+function toCustomEvent({ contactId, runId, event }: RaisedEvent): Event[] {
+  return event.type === 'event' ? [{ type: `custom.${event.event}`, data: { contactId, runId: runId ?? null } }] : []
 }
 
 /** Finds the mailbox of each contact: its newest conversation, or the contact itself if it has none. */

@@ -66,8 +66,9 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   close_conversation({ closes }, _effect, { subject: { conversationId }, depth }) {
     if (conversationId !== null) closes.push({ conversationId, keepPaused: false, depth })
   },
-  emit({ events }, { event, data }, { subject: { contactId }, depth }) {
-    if (contactId !== null) events.push({ contactId, event: { type: 'event', event, data }, depth })
+  emit({ events }, { event, data }, { run, subject: { contactId }, depth }) {
+    const runId = run.state.id
+    if (contactId !== null) events.push({ contactId, runId, event: { type: 'event', event, data }, depth })
   },
   handoff({ pauses, closes }, { reason, until }, { subject: { conversationId } }) {
     if (conversationId === null) return

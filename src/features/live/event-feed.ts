@@ -1,3 +1,4 @@
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { numberEvents } from '../events/number-events.ts'
@@ -86,7 +87,7 @@ export class EventFeed {
     if (position < this.#end) {
       const first = this.#recent.findIndex((event) => event.position > position)
       const events = first === -1 ? [] : this.#recent.slice(first)
-      return { events: types ? events.filter(({ type }) => types.has(type)) : events, end: this.#end }
+      return { events: types ? events.filter(({ type }) => matches(types, type)) : events, end: this.#end }
     }
     this.#waiting.add(wake)
     this.#readNew()
@@ -156,6 +157,16 @@ export class EventFeed {
   }
 }
 
+/** `types` may have the patterns of a resource, such as `message.*`. */
+function matches(types: ReadonlySet<string>, type: string): boolean {
+  return types.has(type) || types.has(`${type.split('.', 1)[0]}.*`)
+}
+
+/** Returns the condition of the events `e` that are of one of the types, or match a pattern. All match null. */
+export function isOfTypesSql(types: string[] | null): SqlFragment {
+  return sqlFragment`(${types}::text[] is null or e.type = any(${types}) or split_part(e.type, '.', 1) || '.*' = any(${types}))`
+}
+
 /** Items that subscribers make of an event, made once for all that follow the same thing. They live as long as the event. */
 export class EventItems<T> {
   readonly #items = new WeakMap<object, Map<string, Promise<T>>>()
@@ -180,9 +191,8 @@ function readPortion(scope: Scope, { position, end, types }: Range): Promise<Por
   const names = types && [...types]
   const read = async () => {
     const events = await scope.sql<FeedEvent>('readEvents')`
-      select position, id, type, data, created_at as at from events
-        where tenant_id = ${scope.tenantId} and position > ${position} and position <= ${end}
-          and (${names}::text[] is null or type = any(${names}))
+      select position, id, type, data, created_at as at from events e
+        where e.tenant_id = ${scope.tenantId} and position > ${position} and position <= ${end} and ${isOfTypesSql(names)}
         order by position limit ${BATCH}`
     return { events, end: events.length < BATCH ? end : (events.at(-1)?.position ?? end) }
   }

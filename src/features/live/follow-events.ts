@@ -24,7 +24,7 @@ export type StreamItem<T> = [cursor: string, item: T]
 export const MISSED_MAX = 50_000
 
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
-type Position = { position: number; id: string }
+export type Position = { position: number; id: string }
 
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
@@ -46,13 +46,10 @@ export async function followEvents(
   scope: Scope,
   { after, ...following }: Following & { after: string | null },
 ): Promise<AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })>> {
-  const last = after === null ? undefined : parseCursor(after)
+  const last = after === null ? undefined : parseCursor(after, 'lastEventId')
   const current = await currentPosition(scope)
-  // A cursor beyond the current position comes from another database.
-  const missed = current.position - (last?.position ?? 0)
-  const isKnown = last !== undefined && missed >= 0 && missed <= MISSED_MAX && !isPurged(scope, last)
-  if (last && isKnown && (await hasNextEvent(scope, last, current)))
-    return follow(scope, { from: last, current, ...following })
+  const isNear = last !== undefined && current.position - last.position <= MISSED_MAX
+  if (isNear && !(await hasGap(scope, last, current))) return follow(scope, { from: last, current, ...following })
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
@@ -99,21 +96,28 @@ async function* follow(
   }
 }
 
-function toCursor({ position, id }: Position): string {
+export function toCursor({ position, id }: Position): string {
   return `${position}-${id}`
 }
 
-function parseCursor(cursor: string): Position {
+/** @throws InvalidError that names the field */
+export function parseCursor(cursor: string, field: 'lastEventId' | 'after'): Position {
   const [, position, id] = CURSOR.exec(cursor) ?? []
   if (!position || !id)
-    throw new InvalidError('lastEventId is not an ID of an item of this subscription. Leave it out to start now')
+    throw new InvalidError(`${field} is not a position of an event of this workspace. Leave it out to start again`)
   return { position: Number(position), id }
 }
 
 /** Returns the position behind all events that are visible now; its ID ends with the current time. */
-async function currentPosition(scope: Scope): Promise<Position> {
+export async function currentPosition(scope: Scope): Promise<Position> {
   const time = scope.now().getTime().toString(16).padStart(12, '0')
   return { position: await lastPosition(scope), id: NIL_ID.slice(0, -12) + time }
+}
+
+/** Returns true if events after a position may be missing. One beyond the current position comes from another database. */
+export async function hasGap(scope: Scope, last: Position, current: Position): Promise<boolean> {
+  if (last.position > current.position || isPurged(scope, last)) return true
+  return !(await hasNextEvent(scope, last, current))
 }
 
 /**

@@ -1,13 +1,15 @@
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
+import { rest } from '../../trpc/rest.ts'
 import { subscription } from '../../trpc/subscriptions.ts'
 import { FollowMessages } from '../conversations/schema.ts'
 import { FollowBroadcast } from '../broadcasts/schema.ts'
-import { FollowEvents } from '../events/schema.ts'
+import { EventPage, FollowEvents, ListEvents } from '../events/schema.ts'
 import { FollowRun } from '../runs/schema.ts'
 import { followBroadcast } from './follow-broadcast.ts'
 import { followMessages } from './follow-messages.ts'
 import { followRun } from './follow-run.ts'
 import { followWorkspace } from './follow-events.ts'
+import { listEvents } from './list-events.ts'
 
 export const conversationSubscriptionsRouter = router({
   onMessage: viewerProcedure
@@ -34,7 +36,18 @@ export const broadcastSubscriptionsRouter = router({
     ),
 })
 
+const LIST = {
+  description:
+    'Events of the workspace in the order of their positions, which the stream and the subscription `events.follow` share. A call reads at most 10,000 events to find those of the types, so it may return none and `hasMore`.',
+}
+
 export const eventSubscriptionsRouter = router({
+  list: viewerProcedure
+    .meta(rest('GET', '/events', 'List events', LIST))
+    .input(ListEvents)
+    .output(EventPage)
+    .query(({ ctx, input }) => listEvents(ctx.scope, input)),
+
   follow: viewerProcedure
     .meta({ scope: 'events:read' })
     .input(FollowEvents)

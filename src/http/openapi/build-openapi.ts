@@ -8,10 +8,10 @@ import { listOperations, type Operation as ApiOperation } from '../rest.ts'
 import { VERSION } from '../version.ts'
 import type { Document, GeneratedDocument, GeneratedOperation, Operation, Response, Schema } from './document.ts'
 import { buildExample } from './example.ts'
-import { completeParameter, headerParameters, PARAMETERS, toSecurity } from './parameters.ts'
+import { completeParameter, describeAccess, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
 import { mediaPaths } from './media-paths.ts'
-import { exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
+import { eventStreamPaths, exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
@@ -72,7 +72,14 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       name,
       description: TAGS[name] ?? name,
     })),
-    paths: { ...paths, ...subscriptionPaths(router), ...mediaPaths(paths), ...webhookPaths(), ...exportPaths() },
+    paths: {
+      ...paths,
+      ...subscriptionPaths(router),
+      ...mediaPaths(paths),
+      ...webhookPaths(),
+      ...exportPaths(),
+      ...eventStreamPaths(),
+    },
     components: {
       schemas,
       parameters: PARAMETERS,
@@ -120,7 +127,7 @@ function complete(operation: GeneratedOperation, source: OperationSource): Opera
   return {
     ...rest,
     operationId: procedurePath,
-    security: isPublic ? [] : toSecurity(meta.scope),
+    ...(isPublic ? { security: [] } : describeAccess(meta.scope)),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...toRequestBody(requestBody, source),
     responses: {

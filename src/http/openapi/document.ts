@@ -40,6 +40,8 @@ export type Operation = {
   description?: string
   tags: string[]
   security?: Record<string, string[]>[]
+  /** The scope that an API key needs. OpenAPI has scopes for OAuth only. */
+  'x-scope'?: string
   parameters?: (Parameter | Reference)[]
   requestBody?: { required?: boolean; content: Content }
   responses: Record<string, Response | Reference>

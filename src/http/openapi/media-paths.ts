@@ -1,6 +1,6 @@
 import type { Document, Response, Schema } from './document.ts'
 import { header, ID, ok, pathId, query, text } from './other-paths.ts'
-import { toSecurity, WORKSPACE } from './parameters.ts'
+import { describeAccess, WORKSPACE } from './parameters.ts'
 import { errorReferences, REQUEST_ID_HEADERS } from './responses.ts'
 
 type Paths = Document['paths']
@@ -27,7 +27,7 @@ export function mediaPaths(paths: Paths): Paths {
         description:
           'The body is the file itself, of at most 100 MB. Its type is detected from its content: images, audio, video, PDF, Office documents and plain text may be stored. An equal file of the workspace is stored once. Responds with 409 `media_quota_exceeded` if the file does not fit the quota of the workspace. A workspace and a user may upload four files at once, a client network a quarter of what is free.',
         tags: ['media'],
-        security: toSecurity('media:write'),
+        ...describeAccess('media:write'),
         parameters: [{ ...query('filename', 'Name of the file', 'cat.png'), required: false }, WORKSPACE],
         requestBody: {
           required: true,

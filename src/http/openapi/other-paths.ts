@@ -1,5 +1,5 @@
 import type { Document, Operation, Parameter, Response, Schema } from './document.ts'
-import { toSecurity, WORKSPACE } from './parameters.ts'
+import { describeAccess, WORKSPACE } from './parameters.ts'
 import { errorReferences, REQUEST_ID_HEADERS, successHeaders } from './responses.ts'
 import type { AppRouter } from '../../router.ts'
 import type { ApiScope } from '../../trpc/api-scopes.ts'
@@ -56,7 +56,7 @@ function describeSubscription(
     summary,
     description: `Streams ${items}. The first item is \`ready\`, or \`gap\` if events may be missing; later ones have IDs from which a client resumes with \`Last-Event-ID\`. A \`ping\` event is sent after 5 seconds without an item.`,
     tags: ['subscriptions'],
-    security: toSecurity(scope),
+    ...describeAccess(scope),
     parameters: [
       {
         in: 'query',
@@ -192,6 +192,38 @@ function workflowWebhookPaths(): Paths {
   }
 }
 
+/** Documents the stream of events, which any client of server-sent events reads. */
+export function eventStreamPaths(): Paths {
+  const id = `42-${ID}`
+  const example = `retry: 1000\n\nevent: ready\nid: ${id}\ndata: {}\n\nevent: message.received\nid: 43-${ID}\ndata: {"type":"message.received","data":{"messageId":"${ID}"},"at":"2026-03-02T10:00:00.000Z"}\n\n`
+  return {
+    '/api/events/stream': {
+      get: {
+        operationId: 'events.stream',
+        summary: 'Stream events',
+        description:
+          'Server-sent events: the type of each event is its name, and its ID the position from which the client resumes with `Last-Event-ID`. The first is `ready`, or `gap` if events after the position may be missing; `error` ends the stream. A comment is sent after 5 to 10 seconds without an event.',
+        tags: ['events'],
+        ...describeAccess('events:read'),
+        parameters: [
+          { ...query('types', 'Types or patterns such as `message.*`; may be repeated', 'message.*'), required: false },
+          { ...query('after', 'The position to resume from, such as `nextCursor` of the list', id), required: false },
+          header('Last-Event-ID', 'The same, as browsers send it when they connect again', id),
+          WORKSPACE,
+        ],
+        responses: {
+          200: {
+            description: 'The stream, until the client closes it or loses access',
+            headers: successHeaders({}),
+            content: { 'text/event-stream': { schema: { type: 'string' }, example } },
+          },
+          ...errorReferences(['400', '401', '403', '429', '500', '503']),
+        },
+      },
+    },
+  }
+}
+
 /** Documents answers that are files. */
 export function exportPaths(): Paths {
   const example = 'recipientId,contactId,name,address,status\r\n'
@@ -203,7 +235,7 @@ export function exportPaths(): Paths {
         description:
           'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
         tags: ['broadcasts'],
-        security: toSecurity('broadcasts:read'),
+        ...describeAccess('broadcasts:read'),
         parameters: [
           pathId('broadcastId', 'The broadcast'),
           {

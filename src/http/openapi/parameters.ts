@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ApiScope } from '../../trpc/api-scopes.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
-import type { Parameter, Reference, Schema } from './document.ts'
+import type { Operation, Parameter, Reference, Schema } from './document.ts'
 import { buildExample } from './example.ts'
 
 /** The header parameters, which operations refer to. */
@@ -31,8 +31,9 @@ function toReference(name: string): Reference {
 export const WORKSPACE = toReference('Workspace')
 
 /** A member with a session may call an operation, and so may an API key if the operation has a scope. */
-export function toSecurity(scope: ApiScope | undefined): Record<string, string[]>[] {
-  return [{ session: [] }, ...(scope ? [{ apiKey: [scope] }] : [])]
+export function describeAccess(scope: ApiScope | undefined): Pick<Operation, 'security' | 'x-scope'> {
+  if (scope === undefined) return { security: [{ session: [] }] }
+  return { security: [{ session: [] }, { apiKey: [] }], 'x-scope': scope }
 }
 
 /** Lists the headers that an operation reads. */

@@ -9,26 +9,39 @@ const PING_TICKS = 5
 /** Pings of idle streams are spread over as many ticks, so that they do not fall due together for ever. */
 const PING_SPREAD_TICKS = 5
 
-const CLIENT_OPTIONS = { reconnectAfterInactivityMs: 20 * SECOND }
-const CONNECTED = `event: connected\ndata: ${JSON.stringify(CLIENT_OPTIONS)}\n\n`
-const PING = Buffer.from('event: ping\ndata: \n\n')
-const RETURN = 'event: return\ndata: \n\n'
+/** Texts of a stream. Each ends with an empty line. */
+export type StreamFormat = {
+  opening: string
+  ping: string
+  /** Written if the items end without an error. */
+  end: string
+  toItem(id: string, value: unknown): string
+  toError(error: object): string
+}
 
-type Serialize = (value: unknown) => unknown
+/** The header `Vary` names what the CORS headers depend on. */
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  vary: 'Origin',
+}
 
 /**
- * Writes subscriptions as server-sent events, in the format of tRPC's clients. An item that many streams have in common
- * is serialized once, and a stream takes the next item when its client has taken the last one.
+ * Writes subscriptions as server-sent events. An item that many streams have in common is serialized once, and a stream
+ * takes the next item when its client has taken the last one.
  */
 export class EventStreams {
   readonly #streams = new Set<EventStream>()
-  readonly #serialize: Serialize
+  readonly #format: StreamFormat
+  readonly #ping: Buffer
   /** Serialized items. Each item is written under one ID. */
   readonly #chunks = new WeakMap<object, Buffer>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(serialize: Serialize) {
-    this.#serialize = serialize
+  constructor(format: StreamFormat) {
+    this.#format = format
+    this.#ping = Buffer.from(format.ping)
   }
 
   /** Writes tracked items until they or the client end. `describeError` returns the shape of an error that ends them. */
@@ -36,15 +49,14 @@ export class EventStreams {
     const stream = new EventStream(res)
     this.#add(stream)
     try {
-      await stream.write(CONNECTED)
+      await stream.write(this.#format.opening)
       for await (const item of items) {
         await stream.write(this.#toChunk(item))
         if (stream.isClosed) return
       }
-      await stream.write(RETURN)
+      await stream.write(this.#format.end)
     } catch (error) {
-      const data = JSON.stringify(this.#serialize(describeError(error)))
-      await stream.write(`event: serialized-error\ndata: ${data}\n\n`)
+      await stream.write(this.#format.toError(describeError(error)))
     } finally {
       this.#delete(stream)
       res.end()
@@ -57,7 +69,7 @@ export class EventStreams {
     const isObject = typeof value === 'object' && value !== null
     const existing = isObject ? this.#chunks.get(value) : undefined
     if (existing) return existing
-    const chunk = Buffer.from(`data: ${JSON.stringify(this.#serialize(value))}\nid: ${id}\n\n`)
+    const chunk = Buffer.from(this.#format.toItem(id, value))
     if (isObject) this.#chunks.set(value, chunk)
     return chunk
   }
@@ -81,7 +93,7 @@ export class EventStreams {
       // The server closes the connection of a client that takes nothing for a minute.
       if (stream.isFull || stream.ticks < PING_TICKS || pings === 0) continue
       pings -= 1
-      void stream.write(PING)
+      void stream.write(this.#ping)
     }
   }
 }

@@ -1,19 +1,23 @@
 import { parseConnectionParamsFromString } from '@trpc/server/http'
 import type { Context } from 'koa'
 import { parseJson } from '../../platform/parse-json.ts'
+import { SECOND } from '../../platform/time.ts'
 import type { AppRouter } from '../../router.ts'
 import type { RequestContext } from '../../trpc/context.ts'
 import { toErrorShape, toPublicError, TransportError } from '../../trpc/errors.ts'
 import { transformer } from '../../trpc/transformer.ts'
-import { EventStreams } from './event-streams.ts'
+import { EventStreams, STREAM_HEADERS, type StreamFormat } from './event-streams.ts'
 import { listProcedures, type Procedure } from '../rest.ts'
 
-/** The header `Vary` names what the CORS headers depend on. */
-const HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-  vary: 'Origin',
+const serialize = (value: unknown) => JSON.stringify(transformer.output.serialize(value))
+
+/** The format of tRPC's clients. */
+const FORMAT: StreamFormat = {
+  opening: `event: connected\ndata: ${JSON.stringify({ reconnectAfterInactivityMs: 20 * SECOND })}\n\n`,
+  ping: 'event: ping\ndata: \n\n',
+  end: 'event: return\ndata: \n\n',
+  toItem: (id, value) => `data: ${serialize(value)}\nid: ${id}\n\n`,
+  toError: (error) => `event: serialized-error\ndata: ${serialize(error)}\n\n`,
 }
 
 type OpenContext = (ctx: Context, tenantId: string | null) => Promise<RequestContext>
@@ -24,7 +28,7 @@ type OpenContext = (ctx: Context, tenantId: string | null) => Promise<RequestCon
  */
 export function subscriptionEndpoint(router: AppRouter, openContext: OpenContext) {
   const procedures = listProcedures(router)
-  const streams = new EventStreams(transformer.output.serialize)
+  const streams = new EventStreams(FORMAT)
   return async (ctx: Context, [path, ...others]: string[]): Promise<boolean> => {
     const procedure = procedures.get(path ?? '')
     const isSingle = others.length === 0 && ctx.method === 'GET' && !new URLSearchParams(ctx.querystring).has('batch')
@@ -35,7 +39,7 @@ export function subscriptionEndpoint(router: AppRouter, openContext: OpenContext
     res.statusCode = 200
     const items = await openItems(ctx, { path, procedure, openContext }).catch(failWith)
     if (res.destroyed) return true
-    res.writeHead(res.statusCode, HEADERS)
+    res.writeHead(res.statusCode, STREAM_HEADERS)
     await streams.write(res, items, (error) => toErrorShape(toPublicError(error, ctx.state['requestId']), path))
     return true
   }
@@ -75,7 +79,7 @@ function readInput(query: URLSearchParams, header: string): unknown {
   return lastEventId && typeof input === 'object' ? { ...input, lastEventId } : input
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 

@@ -46,7 +46,7 @@ function choices(fields: Record<string, unknown>): Record<string, unknown>[] {
 }
 
 /** Operations that answer with a file, which are no procedures. */
-const FILES = ['GET /api/broadcasts/{broadcastId}/recipients.csv']
+const FILES = ['GET /api/broadcasts/{broadcastId}/recipients.csv', 'GET /api/events/stream']
 
 /** Operations whose examples name a customer. */
 const PEOPLE = [
@@ -190,12 +190,15 @@ describe('GET /openapi.json', () => {
 
   it('the OpenAPI document names session, scope and workspace except for authentication operations', () => {
     const scopes = new Map(listOperations(appRouter).map(({ procedurePath, meta }) => [procedurePath, meta.scope]))
-    scopes.set('media.upload', 'media:write').set('broadcasts.exportRecipients', 'broadcasts:read')
+    scopes
+      .set('media.upload', 'media:write')
+      .set('broadcasts.exportRecipients', 'broadcasts:read')
+      .set('events.stream', 'events:read')
     for (const [name, operation] of restOperations) {
       const isPublic = name.includes(' /api/auth/')
       const headers = listParameters(operation).filter(({ in: location }) => location === 'header')
-      const scope = scopes.get(operation.operationId)
-      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }, { apiKey: [scope] }])
+      expect(operation['x-scope'], name).to.equal(scopes.get(operation.operationId))
+      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }, { apiKey: [] }])
       expect(headers.map((header) => header.name).includes('x-tenant-id'), name).to.equal(!isPublic)
     }
   })

@@ -91,7 +91,7 @@ describe('resuming a subscription', function () {
     })
     expect(response.body)
       .to.include('"httpStatus":400')
-      .and.include('lastEventId is not an ID of an item of this subscription')
+      .and.include('lastEventId is not a position of an event of this workspace')
   })
 
   it('resuming with a cursor of another database reports a gap', async () => {

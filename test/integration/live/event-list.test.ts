@@ -1,0 +1,176 @@
+import { expect } from 'chai'
+import { purgeEvents } from '../../../src/features/events/purge-events.ts'
+import { DAY, systemClock } from '../../../src/platform/time.ts'
+import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
+import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+type Page = { items: { id: string; type: string; data: object }[]; nextCursor: string; hasMore: boolean; gap: boolean }
+
+describe('events of a workspace over REST', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+  })
+
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+  })
+  after(() => app.stop())
+
+  const list = (query: string): Promise<Page> => workspace.call('GET', `/api/events?${query}`)
+  const listTypes = async (query: string) => (await list(query)).items.map(({ type }) => type)
+
+  it('are listed from the oldest, each once, page by page', async () => {
+    const { nextCursor: start } = await list('after=latest')
+    for (const name of ['One', 'Two', 'Three']) await workspace.call('POST', '/api/workflows', { name })
+    const first = await list(`after=${start}&limit=2`)
+    expect(first.items).to.have.length(2)
+    expect(first).to.include({ hasMore: true, gap: false })
+    const second = await list(`after=${first.nextCursor}&limit=2`)
+    expect(second).to.include({ hasMore: false, gap: false })
+    const ids = [...first.items, ...second.items].map(({ id }) => id)
+    expect(new Set(ids).size).to.equal(3)
+    expect(await list(`after=${second.nextCursor}`)).to.deep.include({ items: [], hasMore: false, gap: false })
+    const all = await list('limit=100')
+    expect(all.items.map(({ id }) => id).slice(-3)).to.deep.equal(ids)
+    await workspace.call('POST', '/api/workflows', { name: 'Four' })
+    expect((await list(`after=${second.nextCursor}`)).items).to.have.length(1)
+  })
+
+  it('are filtered by types and by patterns', async () => {
+    const { nextCursor: start } = await list('after=latest')
+    await buildContact(workspace)
+    await workspace.call('POST', '/api/workflows', { name: 'W' })
+    expect(await listTypes(`after=${start}&types=workflow.*`)).to.deep.equal(['workflow.created'])
+    expect(await listTypes(`after=${start}&types=contact.created&types=workflow.created`)).to.deep.equal([
+      'contact.created',
+      'workflow.created',
+    ])
+    expect(await listTypes(`after=${start}&types=work.*`)).to.deep.equal([])
+  })
+
+  it('include those that workflows emit and programs send, whether a workflow reacts or not', async () => {
+    const { id: contactId } = await buildContact(workspace)
+    const { id: workflowId } = await buildWorkflow(workspace, {
+      triggers: [{ type: 'event', event: 'order.paid' }],
+      steps: [{ id: 'tell', type: 'emit', event: 'appointment.booked' }],
+    })
+    const { nextCursor: start } = await list('after=latest')
+    await workspace.call('POST', '/api/events', { event: 'order.paid', contactId, data: { total: 3 } })
+    await workspace.call('POST', '/api/events', { event: 'unknown', contactId })
+    await app.work()
+    const { items } = await list(`after=${start}&types=custom.*`)
+    const [run] = (await workspace.call('GET', `/api/runs?workflowId=${workflowId}`)).items
+    expect(items.map(({ type, data }) => ({ type, data }))).to.have.deep.members([
+      { type: 'custom.order.paid', data: { contactId, runId: null } },
+      { type: 'custom.unknown', data: { contactId, runId: null } },
+      { type: 'custom.appointment.booked', data: { contactId, runId: run.id } },
+    ])
+  })
+
+  it('after a position whose next event was deleted begin with the oldest, and say so', async () => {
+    const { nextCursor: start } = await list('after=latest')
+    await buildContact(workspace)
+    await workspace.call('POST', '/api/workflows', { name: 'W' })
+    const { items } = await list(`after=${start}`)
+    await app.system.db('events').where('id', items[0]?.id).delete()
+    const page = await list(`after=${start}`)
+    expect(page.gap).to.equal(true)
+    expect(page.items.map(({ id }) => id)).to.include(items[1]?.id)
+    await app.system
+      .db('events')
+      .where('tenant_id', workspace.tenantId)
+      .update({ created_at: new Date(Date.now() - 60 * DAY) })
+    await purgeEvents(app.system)
+    expect(await list('limit=1')).to.deep.include({ items: [], hasMore: false })
+  })
+
+  it('of another workspace or an invented position are refused or a gap, and never shown', async () => {
+    const other = await buildWorkspace(app)
+    await other.call('POST', '/api/workflows', { name: 'Secret' })
+    const { nextCursor } = await other.call('GET', '/api/events?after=latest')
+    const page = await list(`after=${nextCursor}&limit=100`)
+    const own = await app.system.db('events').where('tenant_id', workspace.tenantId).pluck('id')
+    expect(own).to.include.members(page.items.map(({ id }) => id))
+    for (const after of ['x', '1', `1-${'z'.repeat(36)}`, '-1-0199a7a0-0000-7000-8000-000000000001'])
+      expect((await workspace.request('GET', `/api/events?after=${after}`)).status, after).to.equal(400)
+  })
+
+  describe('as a stream', () => {
+    type Block = { event?: string; id?: string; data?: string; retry?: string }
+
+    async function open(path: string, headers: Record<string, string> = {}) {
+      const connection = new AbortController()
+      const response = await fetch(app.url + path, {
+        signal: connection.signal,
+        headers: {
+          cookie: workspace.cookie,
+          'x-tenant-id': workspace.tenantId,
+          'x-forwarded-for': newAddress(),
+          ...headers,
+        },
+      })
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('content-type')).to.equal('text/event-stream')
+      expect(response.headers.get('x-accel-buffering')).to.equal('no')
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      const next = async (): Promise<Block> => {
+        while (!text.includes('\n\n')) {
+          const { value, done } = (await reader?.read()) ?? { done: true, value: undefined }
+          if (done) throw new Error('The stream has ended')
+          text += value
+        }
+        const end = text.indexOf('\n\n')
+        const lines = text.slice(0, end).split('\n')
+        text = text.slice(end + 2)
+        return Object.fromEntries(lines.map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]))
+      }
+      return { next, close: () => connection.abort() }
+    }
+
+    it('have their type as name, and continue after the Last-Event-ID or the position of the list', async () => {
+      const stream = await open('/api/events/stream?types=workflow.*')
+      expect(await stream.next()).to.deep.equal({ retry: '1000' })
+      expect(await stream.next()).to.include({ event: 'ready', data: '{}' })
+      await buildContact(workspace)
+      const { id: workflowId } = await workspace.call('POST', '/api/workflows', { name: 'W' })
+      const created = await stream.next()
+      expect(created.event).to.equal('workflow.created')
+      expect(JSON.parse(created.data ?? '')).to.deep.include({ type: 'workflow.created', data: { workflowId } })
+      stream.close()
+      const { nextCursor } = await list('after=latest')
+      await workspace.call('PATCH', `/api/workflows/${workflowId}`, { name: 'V' })
+      for (const resumed of [
+        await open('/api/events/stream', { 'last-event-id': created.id ?? '' }),
+        await open(`/api/events/stream?after=${nextCursor}`),
+        await open(`/api/events/stream?after=1-0199a7a0-0000-7000-8000-000000000001`, { 'last-event-id': nextCursor }),
+      ]) {
+        await resumed.next()
+        expect((await resumed.next()).event).to.equal('workflow.updated')
+        resumed.close()
+      }
+    })
+
+    it('begin with a gap after a position that is not known', async () => {
+      const stream = await open('/api/events/stream?after=9999999-0199a7a0-0000-7000-8000-000000000001')
+      await stream.next()
+      expect((await stream.next()).event).to.equal('gap')
+      stream.close()
+    })
+
+    it('are answered like any other call without access or with a wrong query', async () => {
+      const unauthorized = await app.rest('GET', '/api/events/stream')
+      expect({ status: unauthorized.status, body: unauthorized.body }).to.deep.equal({
+        status: 401,
+        body: { error: 'Unauthorized' },
+      })
+      const wrong = await workspace.request('GET', '/api/events/stream?type=x')
+      expect({ status: wrong.status, code: wrong.body.code }).to.deep.equal({ status: 400, code: 'validation_failed' })
+      expect((await workspace.request('GET', '/api/events/stream?after=x')).status).to.equal(400)
+    })
+  })
+})
