@@ -48,7 +48,7 @@ const SQL = {
   loadSubjects: `select cv.id, cv.channel_id, cv.contact_id, cv.automation_state, cv.automation_until, ${CONTACT} as contact,
       jsonb_build_object('id', cv.id, 'status', cv.status, 'channel', ch.kind, 'channelId', cv.channel_id,
         'assigneeId', cv.assignee_id, 'unreadCount', cv.unread_count, 'lastMessageId', cv.last_message ->> 'id') as conversation,
-      jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone) as workspace,
+      jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone, 'language', w.language, 'country', w.country) as workspace,
       cv.last_inbound_at, cv.window_expires_at
     from conversations cv
     join contacts c on c.tenant_id = cv.tenant_id and c.id = cv.contact_id

@@ -15,6 +15,7 @@ import { enqueueDueCalls } from './features/external-calls/call-queue.ts'
 import { numberUnfollowedEvents } from './features/events/number-events.ts'
 import { purgeEvents } from './features/events/purge-events.ts'
 import { purgeEvaluations } from './features/explanations/list-trigger-evaluations.ts'
+import { purgeInvitations, sendInvitations } from './features/members/invitations/send-invitations.ts'
 import { advanceMailboxes } from './features/execution/engine-port.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/keep-webhooks.ts'
@@ -49,6 +50,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system) },
     { name: 'release scheduled messages', everyMs: SECOND, run: () => releaseScheduledMessages(system) },
     { name: 'send password resets', everyMs: SECOND, run: () => sendPasswordResets(system) },
+    { name: 'send invitations', everyMs: SECOND, run: () => sendInvitations(system) },
     { name: 'enqueue due mailboxes', everyMs: 2 * SECOND, run: () => enqueueDueMailboxes(system, OVERDUE_MS) },
     { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
@@ -62,6 +64,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
     { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },
+    { name: 'purge invitations', everyMs: 10 * MINUTE, run: () => purgeInvitations(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },

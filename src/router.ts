@@ -20,6 +20,7 @@ import {
 } from './features/live/router.ts'
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
 import { mediaRouter } from './features/media/router.ts'
+import { invitationsRouter, membersRouter } from './features/members/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { retentionRouter } from './features/retention/router.ts'
@@ -32,6 +33,7 @@ import { toolsRouter } from './features/tools/router.ts'
 import { workflowTestsRouter, runTestsRouter } from './features/workflow-tests/router.ts'
 import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
+import { workspaceSettingsRouter, workspacesRouter } from './features/workspaces/router.ts'
 import { replaceOutputs } from './trpc/outputs.ts'
 import { mergeRouters, router } from './trpc/procedures.ts'
 import { createSelect } from './trpc/select-output.ts'
@@ -64,7 +66,10 @@ export const appRouter = router({
   media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
   sandbox: sandboxRouter,
-  workspace: mergeRouters(consentKeywordsRouter, retentionRouter),
+  workspace: mergeRouters(workspaceSettingsRouter, consentKeywordsRouter, retentionRouter),
+  workspaces: workspacesRouter,
+  members: membersRouter,
+  invitations: invitationsRouter,
 })
 
 replaceOutputs(appRouter, createSelect)

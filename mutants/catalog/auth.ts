@@ -3,6 +3,8 @@ import type { Area } from '../mutant.ts'
 const RESET = 'src/features/auth/reset-password.ts'
 const SEND_RESETS = 'src/features/auth/send-password-resets.ts'
 const RESET_EMAILS = 'integration/auth/password-reset-emails.test.ts'
+const MEMBERS = 'integration/api/members.test.ts'
+const INVITATIONS = 'integration/api/invitations.test.ts'
 const FIND = 'src/features/auth/sessions/find-session.ts'
 const API_KEYS = ['integration/auth/api-keys.test.ts']
 
@@ -59,7 +61,7 @@ export const AUTH: Area = {
     },
     {
       name: 'a failed sign-in is not counted',
-      file: 'src/features/auth/sign-in.ts',
+      file: 'src/features/auth/check-password.ts',
       original: 'await attempt.fail()',
       mutated: 'await attempt.release()',
     },
@@ -95,7 +97,7 @@ export const AUTH: Area = {
     },
     {
       name: 'a reset mail links to an unknown site',
-      file: 'src/features/auth/reset-password.ts',
+      file: 'src/features/auth/token-emails.ts',
       original: 'return appOrigins.has(page.origin) ? page.href : null',
       mutated: 'return page.href',
     },
@@ -123,7 +125,7 @@ export const AUTH: Area = {
     {
       name: 'a member who was removed keeps their subscriptions',
       file: 'src/features/auth/create-auth.ts',
-      original: 'return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()',
+      original: 'return role && includesRole(role, workspace.role) ? undefined : new ForbiddenError()',
       mutated: 'return undefined',
       tests: ['integration/live/live-rights.test.ts'],
     },
@@ -175,6 +177,69 @@ export const AUTH: Area = {
       original: 'if (key && isGeneral) {',
       mutated: 'if (key && !isGeneral) {',
       tests: API_KEYS,
+    },
+    {
+      name: 'a member with a lower role keeps the subscriptions',
+      file: 'src/features/auth/create-auth.ts',
+      original: 'role && includesRole(role, workspace.role)',
+      mutated: 'role',
+      tests: [MEMBERS],
+    },
+    {
+      name: 'streams of a session share a check whatever their roles',
+      file: 'src/trpc/access-checks.ts',
+      original: '[workspace.id, workspace.role]',
+      mutated: '[workspace.id]',
+      tests: [MEMBERS],
+    },
+    {
+      name: 'of two owners who leave at once none stays',
+      file: 'src/features/members/standing.ts',
+      original: 'await lockMembership(tx)\n  const rows',
+      mutated: 'const rows',
+      tests: [MEMBERS],
+    },
+    {
+      name: 'an admin may demote an owner',
+      file: 'src/features/members/standing.ts',
+      original: 'includesRole(actorRole, role) &&',
+      mutated: '',
+      tests: [MEMBERS],
+    },
+    {
+      name: 'an account with another address accepts an invitation',
+      file: 'src/features/members/invitations/accept-invitation.ts',
+      original: ' and email = ${email.toLowerCase()}',
+      mutated: '',
+      tests: [INVITATIONS],
+    },
+    {
+      name: 'an invitation that was revoked or accepted works',
+      file: 'src/features/members/invitations/accept-invitation.ts',
+      original: `i.status = 'pending' and i.expires_at`,
+      mutated: 'i.expires_at',
+      tests: [INVITATIONS],
+    },
+    {
+      name: 'the former token of a renewed invitation works',
+      file: 'src/features/members/invitations/changes.ts',
+      original: 'token_hash = null,',
+      mutated: '',
+      tests: [INVITATIONS],
+    },
+    {
+      name: 'invitations of a member with a lower role stay valid',
+      file: 'src/features/members/invitations/revoke-granted.ts',
+      original: 'and role <> all(${granted})',
+      mutated: 'and false and role <> all(${granted})',
+      tests: [INVITATIONS],
+    },
+    {
+      name: 'the role of a member changes seconds later',
+      file: 'src/features/members/changes.ts',
+      original: `for (const id of [member.userId, ...keys]) system.notifications.publish('revocations', id)`,
+      mutated: '',
+      tests: [MEMBERS],
     },
     {
       name: 'a token is renewed for ever',

@@ -21,9 +21,9 @@ export const TRPC: Area = {
     },
     {
       name: 'a role may do what needs the next higher one',
-      file: 'src/trpc/procedures.ts',
-      original: 'RANK[workspace.role] < RANK[minimumRole]',
-      mutated: 'RANK[workspace.role] + 1 < RANK[minimumRole]',
+      file: 'src/scope/dependencies.ts',
+      original: 'ROLES.indexOf(role) >= ROLES.indexOf(other)',
+      mutated: 'ROLES.indexOf(role) + 1 >= ROLES.indexOf(other)',
     },
     {
       name: 'a workspace that was refused is opened',

@@ -30,6 +30,11 @@ export function phoneCountry(e164: string): string | null {
   return parsePhoneNumberFromString(e164)?.country ?? null
 }
 
+/** Returns true for the ISO 3166-1 alpha-2 code of a country or territory with phone numbers. */
+export function isCountry(code: string): boolean {
+  return isSupportedCountry(code)
+}
+
 /** Returns a mobile number of a country that looks like a real one; null for an unknown country. */
 export function examplePhone(country: string): string | null {
   return isSupportedCountry(country) ? (getExampleNumber(country, examples)?.number ?? null) : null

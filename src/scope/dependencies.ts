@@ -12,7 +12,14 @@ import type { DiskSpace } from '../platform/files/disk-space.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import type { Clock } from '../platform/time.ts'
 
-export type Role = 'owner' | 'admin' | 'agent' | 'viewer'
+/** The roles of members. Each includes those before it. */
+export const ROLES = ['viewer', 'agent', 'admin', 'owner'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Returns true if a role includes another one. */
+export function includesRole(role: Role, other: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(other)
+}
 
 /**
  * The user, API key, run or system that acts; it is recorded as the sender of a message and the starter of a run.

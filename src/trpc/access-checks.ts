@@ -25,7 +25,7 @@ type CheckOptions = Pick<Options, 'now' | 'notifications'> & {
 
 /**
  * The access of the sessions and API keys that follow something, checked once for all streams of one of them in a
- * workspace, and together with that of others.
+ * workspace with one role, and together with that of others.
  */
 export class AccessChecks {
   readonly #options: CheckOptions
@@ -46,8 +46,7 @@ export class AccessChecks {
 
   /** Calls `onRevoked` soon after access ends, also while nothing is sent, until the returned check is closed. */
   open(caller: Caller, onRevoked: () => void): { check: () => Promise<AppError | undefined>; close: () => void } {
-    const workspace = typeof caller.workspace === 'string' ? caller.workspace : caller.workspace.id
-    const key = `${'key' in caller ? caller.key.hash.toString('base64url') : caller.session.id} ${workspace}`
+    const key = toKey(caller)
     const shared = this.#checks.get(key) ?? new AccessCheck(this.#options, caller)
     this.#checks.set(key, shared)
     this.#timer ??= setInterval(() => this.#checks.forEach((check) => check.report()), CHECK_EVERY_MS)
@@ -120,4 +119,12 @@ class AccessCheck {
     }
     return this.#options.notifications.subscribe('revocations', onRevocation, { text: callerId(this.#caller) })
   }
+}
+
+/** The role is a part of the key, as streams of a session may have been opened before and after it was changed. */
+function toKey(caller: Caller): string {
+  if ('key' in caller) return caller.key.hash.toString('base64url')
+  const { workspace } = caller
+  const access = typeof workspace === 'string' ? [workspace] : [workspace.id, workspace.role]
+  return [caller.session.id, ...access].join(' ')
 }

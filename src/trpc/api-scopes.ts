@@ -51,6 +51,7 @@ export const API_SCOPES = [
   'sandbox:write',
   'workspace:read',
   'workspace:write',
+  'members:read',
   'api-keys:read',
   'api-keys:write',
   'api-keys:delete',

@@ -1,3 +1,4 @@
+import { ForbiddenError } from '../platform/errors.ts'
 import type { Role } from '../scope/dependencies.ts'
 import type { ApiScope } from './api-scopes.ts'
 
@@ -50,6 +51,12 @@ export type KeyCaller = { key: KeyAccess; workspace: { id: string } | 'refused' 
 
 /** A member or an API key. Resolved once, before any procedure runs. */
 export type Caller = UserCaller | KeyCaller
+
+/** Returns the member that calls. @throws ForbiddenError for an API key, which the procedures for people refuse before */
+export function assertPerson(caller: Caller): UserCaller {
+  if ('key' in caller) throw new ForbiddenError()
+  return caller
+}
 
 /** Returns the ID of the user or key, which tells callers apart and under which their access is revoked. */
 export function callerId(caller: Caller): string {

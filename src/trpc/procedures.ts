@@ -3,7 +3,7 @@ import '../platform/validation-messages.ts'
 import { getField } from '../platform/fields.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
 import type { ApiScope } from './api-scopes.ts'
-import type { Role } from '../scope/dependencies.ts'
+import { includesRole, type Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { RequestContext } from './context.ts'
 import type { Caller, KeyCaller } from './caller.ts'
@@ -50,7 +50,14 @@ async function convertErrors<R extends { ok: boolean }>(
 /** Callers without a session. */
 export const publicProcedure = t.procedure.use((call) => convertErrors(call, () => call.next()))
 
-const RANK: Record<Role, number> = { viewer: 0, agent: 1, admin: 2, owner: 3 }
+/** Signed-in users, whichever workspace the request names, if any. */
+export const sessionProcedure = t.procedure.use((call) =>
+  convertErrors(call, async () => {
+    const { caller } = call.ctx
+    if (!caller) throw new UnauthorizedError()
+    return call.next({ ctx: { caller } })
+  }),
+)
 
 /**
  * Returns the caller and the ID of their workspace.
@@ -65,7 +72,7 @@ export function authorize(
   if (key) return authorizeKey(key, scope)
   if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
   const { workspace } = caller
-  if (workspace === 'refused' || RANK[workspace.role] < RANK[minimumRole]) throw new ForbiddenError()
+  if (workspace === 'refused' || !includesRole(workspace.role, minimumRole)) throw new ForbiddenError()
   return { caller, workspaceId: workspace.id }
 }
 

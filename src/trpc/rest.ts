@@ -20,9 +20,12 @@ export type ProcedureMeta = OpenApiMeta & {
   tier?: Exclude<Tier, 'api' | 'webhookRejected'>
   /** 200 unless the procedure creates a resource (201), works in the background (202) or returns nothing (204). */
   status?: 200 | 201 | 202 | 204
+  /** True for a procedure that needs a session and no workspace. */
+  withoutWorkspace?: true
   /**
-   * Set if the procedure accepts an `Idempotency-Key`. All that answer 201 do unless it is false, for an answer that must
-   * not be stored. With `commit` it uses `ctx.once`, as it waits for something other than the database before its changes.
+   * Set if the procedure accepts an `Idempotency-Key`. All that answer 201 in a workspace do unless it is false, for an answer
+   * that must not be stored. With `commit` it uses `ctx.once`, as it waits for something other than the database before its
+   * changes.
    */
   idempotent?: boolean | 'commit'
   /** True if it calls a provider, whose failure is answered 502. */
@@ -37,8 +40,10 @@ export type ProcedureMeta = OpenApiMeta & {
 
 type Options = Pick<
   ProcedureMeta,
-  'scope' | 'tier' | 'status' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
+  'tier' | 'status' | 'withoutWorkspace' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
 > & {
+  /** Null for people only. */
+  scope?: ApiScope | null
   description?: string
   successDescription?: string
   public?: boolean
@@ -51,10 +56,11 @@ const ACTIONS = { GET: 'read', POST: 'write', PUT: 'write', PATCH: 'write', DELE
  * API keys need that of the first part of the path and the method, such as `contacts:read`.
  */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
-  const { tier, status, idempotent, canBeMissing, callsProvider, location, example } = options
+  const { tier, status, withoutWorkspace, idempotent, canBeMissing, callsProvider, location, example } = options
   const { description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
-  const { scope = isPublic ? undefined : toApiScope(`${tag}:${ACTIONS[method]}`) } = options
+  const isOfWorkspace = !isPublic && !withoutWorkspace
+  const { scope = isOfWorkspace ? toApiScope(`${tag}:${ACTIONS[method]}`) : null } = options
   return {
     openapi: {
       method,
@@ -68,10 +74,13 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(scope ? { scope } : {}),
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
+    ...(withoutWorkspace ? { withoutWorkspace } : {}),
     ...(canBeMissing ? { canBeMissing } : {}),
     ...(callsProvider ? { callsProvider } : {}),
     ...(location ? { location } : {}),
     ...(example ? { example } : {}),
-    ...(idempotent || (status === 201 && idempotent !== false) ? { idempotent: idempotent ?? true } : {}),
+    ...(idempotent || (status === 201 && !withoutWorkspace && idempotent !== false)
+      ? { idempotent: idempotent ?? true }
+      : {}),
   }
 }

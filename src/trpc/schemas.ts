@@ -20,6 +20,19 @@ function isStorable(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed()
 }
 
+/** Without `\p{Cc}`: validators of the OpenAPI document read patterns without the flag `u`. */
+const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/ // oxlint-disable-line no-control-regex -- they are rejected
+/** Not in the pattern: generators of clients print patterns as source, in which these end the line. */
+const LINE_SEPARATOR = /[\u2028\u2029]/
+const LINE_PROBLEM = 'must not contain line breaks or control characters'
+
+/** A text that is written into emails, where a line break would begin another line. */
+export function line(max: number) {
+  return text(max)
+    .regex(NO_CONTROLS, LINE_PROBLEM)
+    .refine((value) => !LINE_SEPARATOR.test(value), LINE_PROBLEM)
+}
+
 /** An id in a path or body. Its form is not checked here: a malformed id is answered like the id of a missing row. */
 export const id = z
   .string()

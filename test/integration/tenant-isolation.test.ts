@@ -5,7 +5,7 @@ import { listOperations, listProcedures } from '../../src/http/rest.ts'
 import { type AppRouter, appRouter } from '../../src/router.ts'
 import { buildWorkspace } from '../factories.ts'
 import { startTestApp, type TestApp, type TestSession } from '../support/app.ts'
-import { createResources, type Ids, INPUTS, WITHOUT_TENANT } from '../support/procedure-inputs.ts'
+import { createResources, type Ids, INPUTS, SESSION_ONLY, WITHOUT_TENANT } from '../support/procedure-inputs.ts'
 import type { WorkspaceClient } from '../support/workspace-client.ts'
 
 const MALFORMED_ID = 'no-uuid'
@@ -70,10 +70,12 @@ describe('tenant isolation', () => {
   after(() => app.stop())
 
   it('covers every procedure of the API', () => {
-    expect([...Object.keys(INPUTS), ...WITHOUT_TENANT]).to.have.members([...procedures.keys()])
+    expect([...Object.keys(INPUTS), ...WITHOUT_TENANT, ...Object.keys(SESSION_ONLY)]).to.have.members([
+      ...procedures.keys(),
+    ])
   })
 
-  for (const [path, procedure] of [...procedures].filter(([name]) => !WITHOUT_TENANT.includes(name))) {
+  for (const [path, procedure] of [...procedures].filter(([name]) => INPUTS[name])) {
     const leaves = listIdLeaves(procedure._def.inputs[0])
 
     for (const leaf of leaves) {
@@ -113,6 +115,20 @@ describe('tenant isolation', () => {
         status: 401,
         body: { error: 'Unauthorized' },
       })
+    })
+  }
+
+  for (const [path, input] of Object.entries(SESSION_ONLY)) {
+    it(`${path} rejects requests without a session with 401, and changes nothing in a workspace that they name`, async () => {
+      const nobody = { ...one, cookie: '' }
+      expect((await callTrpc(app, nobody, path, input)).status).to.equal(401)
+      expect(await callRest(app, nobody, path, input)).to.deep.equal({ status: 401, body: { error: 'Unauthorized' } })
+      const digest = await computeDigest(app, two.tenantId)
+      for (const tenantId of ['', MALFORMED_ID, two.tenantId]) {
+        const { status } = await callRest(app, { ...one, tenantId }, path, input)
+        expect(status, tenantId).to.not.be.oneOf([401, 403])
+      }
+      expect(await computeDigest(app, two.tenantId)).to.equal(digest)
     })
   }
 })
@@ -216,5 +232,10 @@ async function computeDigest(app: TestApp, tenantId: string): Promise<string> {
       return rows[0]?.digest
     }),
   )
-  return parts.join()
+  // Not the times and tokens of emails, which a worker sends meanwhile.
+  const people = await Promise.all([
+    app.system.db('memberships').where('workspace_id', tenantId).select('user_id', 'role').orderBy('user_id'),
+    app.system.db('invitations').where('workspace_id', tenantId).select('id', 'email', 'role', 'status').orderBy('id'),
+  ])
+  return [...parts, JSON.stringify(people)].join()
 }

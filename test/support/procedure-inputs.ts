@@ -29,6 +29,7 @@ export type Ids = Record<
   | 'deadLetter'
   | 'webhook'
   | 'media'
+  | 'invitation'
   | 'user',
   string
 >
@@ -43,6 +44,17 @@ export const WITHOUT_TENANT = [
   'auth.requestPasswordReset',
   'auth.resetPassword',
 ]
+
+/** A valid input of the procedures that need a session, and act on no workspace that the request names. */
+export const SESSION_ONLY: Record<string, Record<string, unknown>> = {
+  'auth.changePassword': { currentPassword: 'a wrong pass phrase', newPassword: 'a better password' },
+  'auth.listSessions': {},
+  'auth.revokeSession': { token: '0199c0de-ffff-7000-8000-000000000000' },
+  'auth.revokeOtherSessions': {},
+  'auth.updateUser': { name: 'N' },
+  'invitations.accept': { token: 'x'.repeat(43) },
+  'workspaces.create': { name: 'N' },
+}
 
 /** A valid input of every other procedure, built from the caller's IDs. A test fails for a procedure without an entry. */
 export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
@@ -226,6 +238,16 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'channels.listWebhooks': ({ channel }) => ({ channelId: channel }),
   'channels.getWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
   'channels.reprocessWebhook': ({ channel, webhook }) => ({ channelId: channel, webhookId: webhook }),
+  'members.list': () => ({}),
+  'members.leave': () => ({}),
+  'members.get': ({ user }) => ({ userId: user }),
+  'members.update': ({ user }) => ({ userId: user, role: 'owner' }),
+  'members.remove': ({ user }) => ({ userId: user }),
+  'invitations.list': () => ({}),
+  'invitations.create': () => ({ email: 'new@people.example', role: 'viewer' }),
+  'invitations.revoke': ({ invitation }) => ({ invitationId: invitation }),
+  'workspace.get': () => ({}),
+  'workspace.update': () => ({ name: 'N', timezone: 'Europe/Berlin', language: 'de', country: 'DE' }),
   'workspace.consentKeywords': () => ({}),
   'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'workspace.retention': () => ({}),
@@ -280,6 +302,7 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
     apiKey: await create('/api/api-keys', { name: 'k', scopes: ['full'] }),
     broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
     test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
+    invitation: await create('/api/invitations', { email: 'guest@people.example', role: 'agent' }),
     user: workspace.userId,
     deadLetter,
   }

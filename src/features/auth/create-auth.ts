@@ -6,6 +6,7 @@ import { createIdentify } from './sessions/create-identify.ts'
 import { type AppError, ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
 import type { UserCaller } from '../../trpc/caller.ts'
 import { ApiKeys } from '../api-keys/identify-key.ts'
+import { includesRole, type Role } from '../../scope/dependencies.ts'
 
 /** Creates the long-lived objects of authentication. */
 export function createAuth({
@@ -28,24 +29,25 @@ export function createAuth({
 }
 
 /**
- * Returns for each caller the error if the session or membership is no longer valid, with one statement. It checks the
- * session, not its token, which may have been renewed since.
+ * Returns for each caller the error if the session or membership is no longer valid, or the role is lower than it was, with
+ * one statement. It checks the session, not its token, which may have been renewed since.
  */
 async function checkUsers(system: SystemScope, callers: UserCaller[]): Promise<(AppError | undefined)[]> {
   const sessionIds = callers.map(({ session }) => session.id)
   const workspaceIds = [...new Set(callers.flatMap((caller) => toWorkspaceId(caller) ?? []))]
-  const rows = await system.sql<{ sessionId: string; workspaceId: string | null }>('checkAccess')`
-    select s.id as session_id, m.workspace_id from sessions s
+  const rows = await system.sql<{ sessionId: string; workspaceId: string | null; role: Role | null }>('checkAccess')`
+    select s.id as session_id, m.workspace_id, m.role from sessions s
     left join memberships m on m.user_id = s.user_id and m.workspace_id = any(${workspaceIds})
     where s.id = any(${sessionIds}) and s.expires_at > ${system.now()}`
-  const workspacesBySession = new Map<string, Set<string | null>>()
-  for (const { sessionId, workspaceId } of rows)
-    workspacesBySession.set(sessionId, (workspacesBySession.get(sessionId) ?? new Set()).add(workspaceId))
-  return callers.map((caller) => {
-    const workspaces = workspacesBySession.get(caller.session.id)
-    if (!workspaces) return new UnauthorizedError()
-    const workspaceId = toWorkspaceId(caller)
-    return workspaceId !== null && workspaces.has(workspaceId) ? undefined : new ForbiddenError()
+  const rolesBySession = new Map<string, Map<string | null, Role | null>>()
+  for (const { sessionId, workspaceId, role } of rows)
+    rolesBySession.set(sessionId, (rolesBySession.get(sessionId) ?? new Map()).set(workspaceId, role))
+  return callers.map(({ session, workspace }) => {
+    const roles = rolesBySession.get(session.id)
+    if (!roles) return new UnauthorizedError()
+    if (typeof workspace === 'string') return new ForbiddenError()
+    const role = roles.get(workspace.id)
+    return role && includesRole(role, workspace.role) ? undefined : new ForbiddenError()
   })
 }
 

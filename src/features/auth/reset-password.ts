@@ -4,7 +4,8 @@ import type { SystemScope } from '../../scope/system-scope.ts'
 import { assertStrongPassword } from './assert-strong-password.ts'
 import type { AuthContext } from './auth-context.ts'
 import { rememberAddress } from './known-addresses.ts'
-import type { PasswordReset, PasswordResetRequested, RequestPasswordReset, ResetPassword } from './schema.ts'
+import type { Done, PasswordResetRequested, RequestPasswordReset, ResetPassword } from './schema.ts'
+import { toTrustedPage } from './token-emails.ts'
 
 type Owner = { id: string; email: string; name: string }
 
@@ -16,7 +17,7 @@ export async function requestPasswordReset(
   { system, auth }: AuthContext,
   { email, redirectTo }: RequestPasswordReset,
 ): Promise<PasswordResetRequested> {
-  const page = redirectTo === undefined ? null : toTrustedPage(redirectTo, auth.appOrigins)
+  const page = toTrustedPage(redirectTo, auth.appOrigins)
   // Requests for the same address are merged until the email is sent, in the place of the first one.
   await system.sql('requestPasswordReset')`
     insert into password_reset_requests (email, page, due_at) values (${email}, ${page}, ${system.now()})
@@ -31,10 +32,7 @@ export async function requestPasswordReset(
  * Sets a new password. The token works once; all sessions and all other reset tokens of the user become invalid. The
  * token proves the owner, so failed attempts of others no longer delay a sign-in.
  */
-export async function resetPassword(
-  { system, auth, client }: AuthContext,
-  input: ResetPassword,
-): Promise<PasswordReset> {
+export async function resetPassword({ system, auth, client }: AuthContext, input: ResetPassword): Promise<Done> {
   const tokenHash = hashToken(input.token)
   // A wrong token must not cost the work of a hash; a valid one is checked again in the transaction.
   const user = await validToken(system, tokenHash)
@@ -57,14 +55,6 @@ export async function resetPassword(
   })
   system.notifications.publish('revocations', userId)
   return { status: true }
-}
-
-/** Allows links to the configured origins only. A path alone refers to the first of them. */
-function toTrustedPage(redirectTo: string, appOrigins: ReadonlySet<string>): string | null {
-  const [first] = appOrigins
-  if (first === undefined || !URL.canParse(redirectTo, first)) return null
-  const page = new URL(redirectTo, first)
-  return appOrigins.has(page.origin) ? page.href : null
 }
 
 function validToken(system: SystemScope, tokenHash: Buffer) {

@@ -1,10 +1,18 @@
-import { publicProcedure, router } from '../../trpc/procedures.ts'
+import { z } from 'zod'
+import { publicProcedure, router, sessionProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { empty } from '../../trpc/schemas.ts'
 import { getSession, signOut } from './sessions/current-session.ts'
+import { listSessions, revokeOtherSessions, revokeSession } from './sessions/own-sessions.ts'
+import { changePassword } from './change-password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
 import * as schema from './schema.ts'
 import { signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
+import { updateUser } from './update-user.ts'
+
+/** Operations of a signed-in user on the own account. */
+const OWN = { tier: 'auth', withoutWorkspace: true } as const
 
 export const authRouter = router({
   signUp: publicProcedure
@@ -88,6 +96,63 @@ export const authRouter = router({
       }),
     )
     .input(schema.ResetPassword)
-    .output(schema.PasswordReset)
+    .output(schema.Done)
     .mutation(({ ctx, input }) => resetPassword(ctx, input)),
+
+  changePassword: sessionProcedure
+    .meta(
+      rest('POST', '/auth/change-password', 'Change the password', {
+        ...OWN,
+        description:
+          'Returns 400 with the code `invalid_password` if the current password is wrong, which counts as a failed sign-in. Sessions go on unless `revokeOtherSessions` is set.',
+      }),
+    )
+    .input(schema.ChangePassword)
+    .output(schema.PasswordChanged)
+    .mutation(({ ctx, input }) => changePassword(ctx, input)),
+
+  listSessions: sessionProcedure
+    .meta(
+      rest('GET', '/auth/list-sessions', 'List the sessions of the account', {
+        ...OWN,
+        description:
+          'Returns the 100 newest valid sessions. The `token` of each is its ID; no answer has a secret token.',
+      }),
+    )
+    .output(z.array(schema.OwnSession))
+    .query(({ ctx }) => listSessions(ctx)),
+
+  revokeSession: sessionProcedure
+    .meta(
+      rest('POST', '/auth/revoke-session', 'End a session', {
+        ...OWN,
+        description: 'Ends a session of the account. The answer is the same if there is none with this ID.',
+        example: { token: '0199a7a0-0000-7000-8000-000000000001' },
+      }),
+    )
+    .input(schema.RevokeSession)
+    .output(schema.Done)
+    .mutation(({ ctx, input }) => revokeSession(ctx, input)),
+
+  revokeOtherSessions: sessionProcedure
+    .meta(
+      rest('POST', '/auth/revoke-other-sessions', 'End all other sessions', {
+        ...OWN,
+        description: 'Ends all sessions of the account but that of the request.',
+      }),
+    )
+    .input(empty.strict().optional())
+    .output(schema.Done)
+    .mutation(({ ctx }) => revokeOtherSessions(ctx)),
+
+  updateUser: sessionProcedure
+    .meta(
+      rest('POST', '/auth/update-user', 'Update the account', {
+        ...OWN,
+        description: 'Changes name and image. Fields that are left out stay as they are.',
+      }),
+    )
+    .input(schema.UpdateUser)
+    .output(schema.Done)
+    .mutation(({ ctx, input }) => updateUser(ctx, input)),
 })

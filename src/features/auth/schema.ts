@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { id, timestamp, text } from '../../trpc/schemas.ts'
+import { ROLES } from '../../scope/dependencies.ts'
+import { id, line, timestamp } from '../../trpc/schemas.ts'
 
 /** Fields that the client of better-auth may send and that have no effect here. */
 const tolerated = {
@@ -9,7 +10,8 @@ const tolerated = {
 
 const EMAIL = 'must be an email address'
 
-const email = z
+/** An address, in lower case. */
+export const email = z
   .string(EMAIL)
   .trim()
   .toLowerCase()
@@ -27,17 +29,7 @@ const password = z
 
 const newPassword = password.normalize('NFKC').min(8, 'must have at least 8 characters')
 
-/**
- * Names are written into emails, where a line break would begin another line. Without `\p{Cc}`: validators of the OpenAPI
- * document read patterns without the flag `u`.
- */
-const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/ // oxlint-disable-line no-control-regex -- they are rejected
-/** Not in the pattern: generators of clients print patterns as source, in which these end the line. */
-const LINE_SEPARATOR = /[\u2028\u2029]/
-const NAME_PROBLEM = 'must not contain line breaks or control characters'
-const name = text(120)
-  .regex(NO_CONTROLS, NAME_PROBLEM)
-  .refine((value) => !LINE_SEPARATOR.test(value), NAME_PROBLEM)
+const name = line(120)
 
 export const User = z
   .object({
@@ -53,20 +45,21 @@ export const User = z
 export type User = z.infer<typeof User>
 
 const workspaces = z
-  .array(z.object({ id, name: z.string(), role: z.enum(['owner', 'admin', 'agent', 'viewer']) }))
+  .array(z.object({ id, name: z.string(), role: z.enum(ROLES) }))
   .meta({ description: 'The workspaces of the user. Send the id of one in the x-tenant-id header' })
 
 const token = z.null().meta({ description: 'Always null: the token is sent in the cookie only' })
+
+const image = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .max(2048, 'must have at most 2048 characters')
 
 export const SignUp = z.strictObject({
   name,
   email,
   password: newPassword,
   workspaceName: name.optional().meta({ description: 'Name of the first workspace; default "<name>\'s workspace"' }),
-  image: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .max(2048, 'must have at most 2048 characters')
-    .nullish(),
+  image: image.nullish(),
   ...tolerated,
 })
 export type SignUp = z.infer<typeof SignUp>
@@ -93,29 +86,33 @@ export const SignOut = z
 export const SignedOut = z.object({ success: z.literal(true) })
 export type SignedOut = z.infer<typeof SignedOut>
 
+const session = {
+  id,
+  userId: id,
+  createdAt: timestamp,
+  expiresAt: timestamp,
+  ipAddress: z.string().nullable(),
+  userAgent: z.string().nullable(),
+}
+
 export const CurrentSession = z
   .object({
-    session: z.object({
-      id,
-      userId: id,
-      createdAt: timestamp,
-      expiresAt: timestamp,
-      ipAddress: z.string().nullable(),
-      userAgent: z.string().nullable(),
-    }),
+    session: z.object(session),
     user: User,
     workspaces,
   })
   .meta({ id: 'CurrentSession' })
 export type CurrentSession = z.infer<typeof CurrentSession>
 
+export const redirectTo = z
+  .string()
+  .max(2048, 'must have at most 2048 characters')
+  .optional()
+  .meta({ description: 'The page that the email links to, on one of APP_ORIGINS; the token is added to its query' })
+
 export const RequestPasswordReset = z.strictObject({
   email,
-  redirectTo: z
-    .string()
-    .max(2048, 'must have at most 2048 characters')
-    .optional()
-    .meta({ description: 'The page that the email links to, on one of APP_ORIGINS; the token is added to its query' }),
+  redirectTo,
 })
 export type RequestPasswordReset = z.infer<typeof RequestPasswordReset>
 
@@ -125,5 +122,41 @@ export type PasswordResetRequested = z.infer<typeof PasswordResetRequested>
 export const ResetPassword = z.strictObject({ token: z.string().min(1, 'must not be empty').max(256), newPassword })
 export type ResetPassword = z.infer<typeof ResetPassword>
 
-export const PasswordReset = z.object({ status: z.literal(true) })
-export type PasswordReset = z.infer<typeof PasswordReset>
+export const Done = z.object({ status: z.literal(true) })
+export type Done = z.infer<typeof Done>
+
+export const OwnSession = z
+  .object({
+    ...session,
+    token: id.meta({
+      description: 'The `id`, by which clients of better-auth name the session; never its secret token',
+    }),
+    updatedAt: timestamp.meta({ description: 'The time at which the token was issued' }),
+  })
+  .meta({ id: 'OwnSession' })
+export type OwnSession = z.infer<typeof OwnSession>
+
+export const RevokeSession = z
+  .strictObject({
+    token: z.string().max(256).optional().meta({ description: 'The `token` of a listed session, which is its ID' }),
+    id: z.string().max(256).optional().meta({ description: 'The same' }),
+  })
+  .refine(({ token: value, id: sessionId }) => (value === undefined) !== (sessionId === undefined), {
+    message: 'is required, unless there is an id. Leave one of them out',
+    path: ['token'],
+  })
+  .meta({ oneOf: [{ required: ['token'] }, { required: ['id'] }] })
+export type RevokeSession = z.infer<typeof RevokeSession>
+
+export const ChangePassword = z.strictObject({
+  currentPassword: password,
+  newPassword,
+  revokeOtherSessions: z.boolean().optional().meta({ description: 'Ends all sessions but that of the request' }),
+})
+export type ChangePassword = z.infer<typeof ChangePassword>
+
+export const PasswordChanged = z.object({ token, user: User })
+export type PasswordChanged = z.infer<typeof PasswordChanged>
+
+export const UpdateUser = z.strictObject({ name: name.optional(), image: image.nullish() })
+export type UpdateUser = z.infer<typeof UpdateUser>

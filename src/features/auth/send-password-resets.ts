@@ -1,23 +1,16 @@
-import { withinTime } from '../../platform/concurrency/deadline.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { hashToken, newToken } from '../../platform/security/tokens.ts'
-import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import { addMs, HOUR } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { addToken, ATTEMPTS_MAX, EMAILS_MAX, nextAttemptSql, sendEmail } from './token-emails.ts'
 
 const RESET_MS = HOUR
 
 /** Everybody can request a reset for any address, so the number of valid tokens is limited. */
 const TOKENS_MAX = 5
 
-/** Emails at once. The others are sent by the next run. */
-const BATCH = 20
 /** Requests for unknown addresses, which anyone can make, that a run forgets before they delay the others. */
 const UNKNOWN_MAX = 2000
-const SEND_MAX_MS = 30 * SECOND
-/** Longer than an attempt takes, which is repeated if its process ends. It doubles with each attempt. */
-const DELAY_MS = MINUTE
-const DELAY_MAX_MS = HOUR
-/** With the delays between them, most of a day. */
-const ATTEMPTS_MAX = 25
 
 type Request = { email: string; page: string | null; dueAt: Date; attempts: number }
 
@@ -35,8 +28,8 @@ export async function sendPasswordResets(system: SystemScope): Promise<void> {
       order by r.due_at limit ${UNKNOWN_MAX})`
   const requests = await system.sql<Request>('claimPasswordResets')`
     update password_reset_requests r set attempts = r.attempts + 1,
-      due_at = ${now}::timestamptz + least(${DELAY_MS} * 2 ^ r.attempts, ${DELAY_MAX_MS}) * interval '1 ms'
-    from (select email from password_reset_requests where due_at <= ${now} order by due_at limit ${BATCH}
+      due_at = ${nextAttemptSql(now, sqlFragment`r.attempts`)}
+    from (select email from password_reset_requests where due_at <= ${now} order by due_at limit ${EMAILS_MAX}
       for update skip locked) due
     where r.email = due.email
     returning r.email, r.page, r.due_at, r.attempts`
@@ -73,7 +66,7 @@ async function sendPasswordReset(system: SystemScope, { email, page }: Request):
   const text = composeText(user.name, page === null ? toRequest(token) : toLink(token, page))
   try {
     const to = { name: user.name, address: email }
-    await withinTime(SEND_MAX_MS, system.mail.send({ to, subject: 'Reset your Parley password', text }))
+    await sendEmail(system, { to, subject: 'Reset your Parley password', text })
   } catch (error) {
     // One that nobody received must not count.
     await system.db('password_resets').where('token_hash', tokenHash).delete()
@@ -101,9 +94,7 @@ This works once, within an hour. If you did not make the request, ignore this em
 }
 
 function toLink(token: string, page: string): string {
-  const url = new URL(page)
-  url.searchParams.set('token', token)
-  return `open this page:\n\n${url.href}`
+  return `open this page:\n\n${addToken(page, token)}`
 }
 
 function toRequest(token: string): string {

@@ -4,13 +4,14 @@ import type { SystemScope } from '../../scope/system-scope.ts'
 import type { Role } from '../../scope/dependencies.ts'
 
 /** Creates a workspace with its owner and a sandbox channel, so that it can be used at once. */
-export async function createWorkspace(tx: SystemScope, input: { name: string; ownerId: string }): Promise<string> {
+export async function createWorkspace(
+  tx: SystemScope,
+  { ownerId, ...settings }: { ownerId: string; name: string; timezone?: string; language?: string; country?: string },
+): Promise<string> {
   const workspaceId = newId()
   const now = tx.now()
-  await tx.db('workspaces').insert({ id: workspaceId, name: input.name, created_at: now, updated_at: now })
-  await tx
-    .db('memberships')
-    .insert({ workspace_id: workspaceId, user_id: input.ownerId, role: 'owner', created_at: now })
+  await tx.db('workspaces').insert({ id: workspaceId, ...settings, created_at: now, updated_at: now })
+  await tx.db('memberships').insert({ workspace_id: workspaceId, user_id: ownerId, role: 'owner', created_at: now })
   await createSandbox(tx, workspaceId)
   return workspaceId
 }

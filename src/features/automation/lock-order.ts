@@ -14,6 +14,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
   {
     lock: 'what an operation is about',
     tables: [
+      'users',
       'workspaces',
       'workflows',
       'workflow_webhooks',
@@ -29,8 +30,8 @@ export const LOCK_ORDER: readonly LockLevel[] = [
   },
   {
     lock: 'what is due',
-    tables: ['schedules', 'run_waits', 'message_media', 'readiness_probes', 'password_reset_requests'],
-    takenBy: 'periodic tasks, jobs and probes, which skip locked rows',
+    tables: ['schedules', 'run_waits', 'message_media', 'readiness_probes', 'password_reset_requests', 'invitations'],
+    takenBy: 'periodic tasks, jobs and probes, which skip locked rows; changing the time zone of the workspace',
   },
   { lock: 'identities of unknown senders (advisory, sorted)', tables: [], takenBy: 'receiving' },
   { lock: 'tokens of a channel', tables: ['channel_pacing'], takenBy: 'queueing batches (skips locked rows)' },

@@ -7,3 +7,8 @@ export async function workflowTimezone(scope: Scope, setting: string | null): Pr
     select timezone from workspaces where id = ${scope.tenantId}`
   return workspace?.timezone ?? 'UTC'
 }
+
+/** Keeps the time zone of the workspace until the transaction ends, so that it does not change between its schedules. */
+export async function holdTimezone(tx: Scope): Promise<void> {
+  await tx.sql('holdTimezone')`select from workspaces where id = ${tx.tenantId} for share`
+}

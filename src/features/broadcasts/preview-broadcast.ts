@@ -1,9 +1,11 @@
 import type { SendableTemplate } from '../../channels/templates/fill-template.ts'
 import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
-import { toPhoneKey } from '../../platform/phone.ts'
+import { countryTimezone } from '../../platform/calendar/country-timezone.ts'
+import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { parseMessagingLimit, readRemainingLimit } from '../broadcast-recipients/messaging-limit.ts'
+import { loadWorkspaceFacts } from '../contacts/contact-facts.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
 import { loadSendableTemplate } from '../templates/sendable-template.ts'
 import { type Candidate, loadCandidates } from './audience/candidates.ts'
@@ -135,6 +137,7 @@ async function* readCandidates(scope: Scope, broadcast: BroadcastRow, source: So
 }
 
 async function* readPhoneCandidates(scope: Scope, broadcast: BroadcastRow): AsyncGenerator<Surveyed[]> {
+  const workspace = await loadWorkspaceFacts(scope)
   for (let after: number | null = -1; after !== null;) {
     const rows: PhoneEntry[] = await listPhones(scope, broadcast.id, after)
     const contactIds = await findByPhone(scope, rows)
@@ -144,24 +147,25 @@ async function* readPhoneCandidates(scope: Scope, broadcast: BroadcastRow): Asyn
     const unknown = rows.filter(({ phone }) => !contactIds.has(toPhoneKey(phone)))
     yield [
       ...known.map((candidate) => ({ ...candidate, ownParams: ownParams.get(candidate.contactId) ?? {} })),
-      ...unknown.map((row) => ({ ...toNewContact(row), ownParams: row.params })),
+      ...unknown.map((row) => ({ ...toNewContact(row, workspace), ownParams: row.params })),
     ]
     after = isFullPortion(rows) ? (rows.at(-1)?.position ?? null) : null
   }
 }
 
 /** The contact that a phone number becomes when the broadcast starts. */
-function toNewContact({ phone, name }: PhoneEntry): Candidate {
-  const contact = { name: name ?? phone, phone, email: null, language: null, country: null, timezone: null, fields: {} }
+function toNewContact({ phone, name }: PhoneEntry, workspace: Record<string, unknown>): Candidate {
+  const country = phoneCountry(phone)
+  const contact = { name: name ?? phone, phone, email: null, language: null, country, timezone: null, fields: {} }
   return {
     contactId: '',
     address: phone,
-    timezone: 'UTC',
+    timezone: countryTimezone(country) ?? String(workspace['timezone']),
     blocked: false,
     marketingConsent: 'unknown',
     serviceConsent: 'unknown',
     isAddressTaken: false,
     isCapped: false,
-    facts: { contact, workspace: {} },
+    facts: { contact, workspace },
   }
 }

@@ -1,13 +1,15 @@
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { DEFAULT_SETTINGS, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
+import type { KeywordLanguage } from './keyword-lists.ts'
+import { DEFAULT_SETTINGS, findKeywordLanguage, KeywordSettings, listKeywords, normalizeKeyword } from './keywords.ts'
 import type { ConsentKeywords, PutConsentKeywords } from './schema.ts'
 
-/** Loads the keyword settings of the workspace. */
+/** Loads the keyword settings of the workspace. Without any, its language is that of the confirmations. */
 export async function loadKeywordSettings(scope: Scope): Promise<KeywordSettings> {
-  const [row] = await scope.sql<{ settings: unknown }>('loadKeywordSettings')`
-    select consent_keywords as settings from workspaces where id = ${scope.tenantId}`
-  return row?.settings ? KeywordSettings.parse(row.settings) : DEFAULT_SETTINGS
+  const [row] = await scope.sql<{ settings: unknown; language: string | null }>('loadKeywordSettings')`
+    select consent_keywords as settings, language from workspaces where id = ${scope.tenantId}`
+  if (row?.settings) return KeywordSettings.parse(row.settings)
+  return { ...DEFAULT_SETTINGS, language: findKeywordLanguage(row?.language) ?? DEFAULT_SETTINGS.language }
 }
 
 const CACHED_MS = 3 * SECOND
@@ -18,22 +20,33 @@ export function loadCachedKeywordSettings(scope: Scope): Promise<KeywordSettings
   return scope.cached(CACHE_KEY, CACHED_MS, () => loadKeywordSettings(scope))
 }
 
+/** Makes a change of the language of the workspace effective in this process, in a transaction after its commit. */
+export function forgetKeywordSettings(scope: Scope): void {
+  scope.forget(CACHE_KEY)
+}
+
 export async function getConsentKeywords(scope: Scope): Promise<ConsentKeywords> {
   return toConsentKeywords(await loadKeywordSettings(scope))
 }
 
-/** Replaces the keyword settings of the workspace. */
+/** Replaces the keyword settings of the workspace. The language is that of the workspace unless one is named. */
 export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords): Promise<ConsentKeywords> {
   const settings: KeywordSettings = {
-    language: input.language,
+    language: input.language ?? (await findWorkspaceLanguage(scope)) ?? DEFAULT_SETTINGS.language,
     optOut: toChanges(input.optOut),
     optIn: toChanges(input.optIn),
   }
   await scope.sql('putConsentKeywords')`
     update workspaces set consent_keywords = ${JSON.stringify(settings)}, updated_at = ${scope.now()}
     where id = ${scope.tenantId}`
-  scope.forget(CACHE_KEY)
+  forgetKeywordSettings(scope)
   return toConsentKeywords(settings)
+}
+
+async function findWorkspaceLanguage(scope: Scope): Promise<KeywordLanguage | undefined> {
+  const [row] = await scope.sql<{ language: string | null }>('findWorkspaceLanguage')`
+    select language from workspaces where id = ${scope.tenantId}`
+  return findKeywordLanguage(row?.language)
 }
 
 function toChanges({ added, removed, confirmation }: PutConsentKeywords['optOut']): KeywordSettings['optOut'] {

@@ -73,8 +73,14 @@ export function composeConfirmation(
   contactLanguage: string | null,
 ): string {
   const { confirmation } = selectChanges(settings, state)
-  const spoken = KEYWORD_LANGUAGES.find((known) => known === contactLanguage?.toLowerCase().split('-')[0])
+  const spoken = findKeywordLanguage(contactLanguage)
   return confirmation ?? CONFIRMATIONS[state][spoken ?? language ?? settings.language]
+}
+
+/** Finds the language of a tag such as `pt-BR` or `pt_BR`, if there are words in it. */
+export function findKeywordLanguage(tag: string | null | undefined): KeywordLanguage | undefined {
+  const [language] = tag?.toLowerCase().split(/[-_]/) ?? []
+  return KEYWORD_LANGUAGES.find((known) => known === language)
 }
 
 function selectChanges({ optOut, optIn }: KeywordSettings, state: ChosenState): KeywordSettings['optOut'] {

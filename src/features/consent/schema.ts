@@ -80,8 +80,9 @@ const KeywordChanges = z.strictObject({
 const NO_CHANGES = { added: [], removed: [], confirmation: null }
 
 export const PutConsentKeywords = z.strictObject({
-  language: z.enum(KEYWORD_LANGUAGES).default('en').meta({
-    description: 'The language of confirmations to contacts whose language is not known from them or their word',
+  language: z.enum(KEYWORD_LANGUAGES).optional().meta({
+    description:
+      'The language of confirmations to contacts whose language is not known from them or their word; by default that of the workspace, or English',
   }),
   optOut: KeywordChanges.default(NO_CHANGES),
   optIn: KeywordChanges.default(NO_CHANGES),

@@ -16,7 +16,8 @@ export function contactFactsSql(tenantId: string): SqlFragment {
 }
 
 /** Facts of the workspace `w`. */
-export const WORKSPACE_FACTS_SQL = sqlFragment`jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone)`
+export const WORKSPACE_FACTS_SQL = sqlFragment`jsonb_build_object('id', w.id, 'name', w.name, 'timezone', w.timezone,
+  'language', w.language, 'country', w.country)`
 
 export type ContactFacts = { contact: Record<string, unknown> | null; workspace: Record<string, unknown> }
 
@@ -33,4 +34,11 @@ export async function loadContactFacts(scope: Scope, contactId: string | null): 
     throw new NotFoundError('Contact')
   }
   return contactId === null ? { ...facts, contact: null } : facts
+}
+
+/** Loads what `{{workspace}}` reads. */
+export async function loadWorkspaceFacts(scope: Scope): Promise<ContactFacts['workspace']> {
+  const [row] = await scope.sql<Pick<ContactFacts, 'workspace'>>('loadWorkspaceFacts')`
+    select ${WORKSPACE_FACTS_SQL} as workspace from workspaces w where w.id = ${scope.tenantId}`
+  return row?.workspace ?? {}
 }

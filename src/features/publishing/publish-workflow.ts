@@ -4,6 +4,7 @@ import { Workflow as WorkflowRow, WorkflowVersion as VersionRow } from '../../mo
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { holdTimezone } from '../automation/workflow-zone.ts'
 import { checkInWorkspace } from '../definition-checks/check-in-workspace.ts'
 import { replaceSchedules } from '../schedules/replace-schedules.ts'
 import { listTestWarnings } from '../workflow-tests/run-workflow-tests.ts'
@@ -22,6 +23,7 @@ export async function publishWorkflow(scope: Scope, { workflowId, note }: Publis
   // The check waits for a compute thread, so it runs outside the transaction and its locks.
   const { draft, compiled, warnings } = await checkDraft(scope, workflowId)
   const { published, workflowVersion } = await scope.transaction(async (tx) => {
+    await holdTimezone(tx)
     const workflow = await tx.lock(WorkflowRow, workflowId)
     assertNotArchived(workflow)
     if (!isDeepStrictEqual(workflow.draft, draft)) {

@@ -17,7 +17,7 @@ export async function replaceSchedules(
 ): Promise<void> {
   const triggers = (compiled?.triggers ?? []).filter(schedule.is)
   const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
-  const rows = triggers.map((trigger) => toRow(trigger, zone, tx.now()))
+  const rows = triggers.map((trigger) => toScheduleRow(trigger, zone, tx.now()))
   const keys = rows.map(({ key }) => key)
   await tx.sql('deleteSchedules')`
     delete from schedules where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and not key = any(${keys})`
@@ -27,8 +27,9 @@ export async function replaceSchedules(
     ${insertRowsSql('schedules', tx.tenantId, added)} on conflict (tenant_id, workflow_id, key) do nothing`
 }
 
-function toRow({ cron, at, timezone, groupId }: ScheduleTrigger, workspaceZone: string, now: Date) {
-  const zone = timezone ?? workspaceZone
+/** Builds the row of a trigger. `defaultZone` is that of a trigger which names none. */
+export function toScheduleRow({ cron, at, timezone, groupId }: ScheduleTrigger, defaultZone: string, now: Date) {
+  const zone = timezone ?? defaultZone
   const time = at === undefined ? null : new Date(parseInstant(at, zone) ?? Number.NaN)
   const next = time ? (time > now ? time : null) : (nextOccurrence(cron ?? '', zone, now) ?? null)
   return {

@@ -9,6 +9,7 @@ import { isTimezone } from '../../platform/calendar/zoned-time.ts'
 import { examplePhone, phoneCountry } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { findMailboxes } from '../automation/raise-events.ts'
+import { loadWorkspaceFacts } from '../contacts/contact-facts.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'
 import { listTemplateChannels } from '../templates/load-resources.ts'
@@ -29,7 +30,7 @@ type SubjectRequest = {
 
 /** Loads an existing contact or conversation with its current facts, or builds a sample one whose window is open. */
 export async function loadSimulatedSubject(scope: Scope, request: SubjectRequest): Promise<Subject> {
-  if (request.contact === null) return withoutContact(await loadWorkspace(scope))
+  if (request.contact === null) return withoutContact(await loadWorkspaceFacts(scope))
   if (request.contactId) await scope.get(ContactRow, request.contactId)
   const conversationId = request.conversationId ?? (await findCurrentConversation(scope, request.contactId))
   const subject = (await findConversation(scope, conversationId)) ?? (await buildSample(scope, request))
@@ -63,7 +64,7 @@ async function buildSample(scope: Scope, { contactId, contact, workflow, at }: S
   const channelId =
     findTriggerChannel(workflow) ?? findTemplateChannel(workflow) ?? sandbox?.id ?? SAMPLE_CONVERSATION_ID
   const [existing] = contactId ? await loadSubjects(scope, [{ kind: 'contact', id: contactId }]) : []
-  const workspace = existing?.workspace ?? (await loadWorkspace(scope))
+  const workspace = existing?.workspace ?? (await loadWorkspaceFacts(scope))
   return {
     mailbox: { kind: 'conversation', id: SAMPLE_CONVERSATION_ID },
     conversationId: SAMPLE_CONVERSATION_ID,
@@ -96,12 +97,6 @@ function findTemplateChannel({ resources }: PublishedWorkflow): string | undefin
   return others.length === 0 ? channelId : undefined
 }
 
-async function loadWorkspace(scope: Scope): Promise<JsonObject> {
-  const [workspace = {}] = await scope.sql<JsonObject>('loadWorkspace')`
-    select id, name, timezone from workspaces where id = ${scope.tenantId}`
-  return workspace
-}
-
 function sampleConversation(channelId: string, at: Date): JsonObject {
   return {
     id: SAMPLE_CONVERSATION_ID,
@@ -119,16 +114,19 @@ function sampleConversation(channelId: string, at: Date): JsonObject {
 
 type SampleOrigin = { workspace: JsonObject; channelId: string; facts: JsonObject }
 
-/** Builds a contact of the country in which the workspace is. Dates are read by country, and templates chosen by language. */
+/** Builds a contact of the country and language of the workspace. Dates are read by country, and templates chosen by language. */
 async function buildContact(scope: Scope, { workspace, channelId, facts }: SampleOrigin): Promise<JsonObject> {
-  const { timezone } = workspace
-  const country = toCountry(facts) ?? (await findCountry(scope, timezone, channelId)) ?? 'US'
+  const { timezone, language } = workspace
+  const country = toCountry(facts) ?? (await findCountry(scope, workspace, channelId)) ?? 'US'
   return {
     id: SAMPLE_CONTACT_ID,
     name: 'Sam Sample',
     phone: country === 'US' ? '+12025550143' : examplePhone(country),
     email: null,
-    language: new Intl.Locale('und', { region: country }).maximize().language,
+    language:
+      typeof language === 'string'
+        ? language.replace('_', '-')
+        : new Intl.Locale('und', { region: country }).maximize().language,
     country,
     timezone,
     fields: {},
@@ -145,8 +143,10 @@ function toCountry({ country, phone }: JsonObject): string | null {
   return typeof phone === 'string' ? phoneCountry(phone) : null
 }
 
-/** Finds the country of the zone of the workspace, else of the number of the channel, else of the first number. */
-async function findCountry(scope: Scope, timezone: unknown, channelId: string): Promise<string | null> {
+/** Finds the country of the workspace, else of its time zone, of the number of the channel, or of the first number. */
+async function findCountry(scope: Scope, workspace: JsonObject, channelId: string): Promise<string | null> {
+  const { timezone, country: chosen } = workspace
+  if (typeof chosen === 'string') return chosen
   const country = typeof timezone === 'string' && isTimezone(timezone) ? await timezoneCountry(timezone) : null
   if (country !== null) return country
   const [channel] = await scope.sql<{ phoneNumber: string }>('findNumberOfSample')`

@@ -88,7 +88,7 @@ export const SimulateWorkflow = z
       .meta({ description: 'A conversation whose inbound messages are used instead of a dialogue' }),
     contactId: id.optional().meta({
       description:
-        "The contact whose current facts the runs read; a sample contact if absent, of the country of the workspace's time zone or, if that is UTC, of its WhatsApp number",
+        'The contact whose current facts the runs read; a sample contact if absent, of the country of the workspace, else of its time zone or, if that is UTC, of its WhatsApp number',
     }),
     contact: ContactFacts.nullable().optional().meta({
       description: 'Values that override the facts of the contact; null for a run without contact and conversation',

@@ -31,6 +31,10 @@ const TAGS: Record<string, string> = {
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
   sandbox: 'A simulated phone for sending test messages as a customer',
+  workspace: 'Settings of the workspace',
+  workspaces: 'Creating workspaces',
+  invitations: 'Invitations of people by email',
+  members: 'Users with access to the workspace, and their roles',
   subscriptions: 'Live changes as server-sent events, for tRPC clients',
   webhooks: 'Calls of messaging providers and of other systems',
 }

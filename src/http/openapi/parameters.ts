@@ -37,8 +37,8 @@ export function describeAccess(scope: ApiScope | undefined): Pick<Operation, 'se
 }
 
 /** Lists the headers that an operation reads. */
-export function headerParameters({ openapi, idempotent }: ProcedureMeta): Reference[] {
-  const needsWorkspace = openapi?.protect !== false
+export function headerParameters({ openapi, withoutWorkspace, idempotent }: ProcedureMeta): Reference[] {
+  const needsWorkspace = openapi?.protect !== false && !withoutWorkspace
   return [...(needsWorkspace ? [WORKSPACE] : []), ...(idempotent ? [toReference('IdempotencyKey')] : [])]
 }
 

@@ -63,6 +63,7 @@ describe('dead letters', () => {
           runId: null,
           workflowId: null,
           userId: null,
+          apiKeyId: null,
         },
       ])
     })

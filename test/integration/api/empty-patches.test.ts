@@ -85,6 +85,8 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
       limitPerMinute: 5,
     },
   ],
+  'members.update': () => [{ role: 'owner' }],
+  'workspace.update': () => [{ name: 'W', timezone: 'Asia/Tokyo', language: 'pt_BR', country: 'JP' }],
   'channels.update': () => [
     { status: 'disconnected' },
     {
@@ -129,6 +131,9 @@ describe('an empty PATCH', () => {
       )
       contents[name] = rows.map(({ row }: { row: unknown }) => row)
     }
+    const { updated_at: _updatedAt, ...settings } = await db('workspaces').where('id', workspace.tenantId).first()
+    contents['workspaces'] = [settings]
+    contents['memberships'] = await db('memberships').where('workspace_id', workspace.tenantId)
     return contents
   }
 

@@ -10,6 +10,7 @@ import { appRouter } from '../../../src/router.ts'
 import { buildWorkspace } from '../../factories.ts'
 import ts from 'typescript'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { SESSION_ONLY } from '../../support/procedure-inputs.ts'
 import { readSourceFiles, type SourceFile, walk } from '../../support/source-files.ts'
 
 /** The position of the code among the arguments of each error. */
@@ -195,11 +196,16 @@ describe('GET /openapi.json', () => {
       .set('broadcasts.exportRecipients', 'broadcasts:read')
       .set('events.stream', 'events:read')
     for (const [name, operation] of restOperations) {
-      const isPublic = name.includes(' /api/auth/')
+      const isPublic = name.includes(' /api/auth/') && !SESSION_ONLY[operation.operationId]
       const headers = listParameters(operation).filter(({ in: location }) => location === 'header')
-      expect(operation['x-scope'], name).to.equal(scopes.get(operation.operationId))
-      expect(operation.security, name).to.deep.equal(isPublic ? [] : [{ session: [] }, { apiKey: [] }])
-      expect(headers.map((header) => header.name).includes('x-tenant-id'), name).to.equal(!isPublic)
+      const scope = scopes.get(operation.operationId)
+      expect(operation['x-scope'], name).to.equal(scope)
+      expect(operation.security, name).to.deep.equal(
+        isPublic ? [] : [{ session: [] }, ...(scope ? [{ apiKey: [] }] : [])],
+      )
+      expect(headers.map((header) => header.name).includes('x-tenant-id'), name).to.equal(
+        !isPublic && !SESSION_ONLY[operation.operationId],
+      )
     }
   })
 

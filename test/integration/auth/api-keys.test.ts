@@ -462,6 +462,22 @@ describe('API keys', () => {
     expect((await call(key, 'DELETE', `/api/api-keys/${ownId}`)).status).to.equal(204)
   })
 
+  it('end with the rights of the member who created them, with those that they created', async () => {
+    for (const end of ['demoted', 'removed'] as const) {
+      const admin = await app.join(workspace.tenantId, 'admin')
+      const body = { name: 'Of an admin', scopes: ['full'] }
+      const { key } = (await app.rest('POST', '/api/api-keys', { session: admin, body })).body
+      const child = (await call(key, 'POST', '/api/api-keys', { name: 'Child', scopes: ['full'] })).body
+      const other = await create()
+      const status = async (secret: string) => (await call(secret, 'GET', '/api/tags')).status
+      expect([await status(key), await status(child.key), await status(other.key)]).to.deep.equal([200, 200, 200])
+      const path = `/api/members/${admin.userId}`
+      if (end === 'demoted') await workspace.call('PATCH', path, { role: 'agent' })
+      else await workspace.call('DELETE', path)
+      expect([await status(key), await status(child.key), await status(other.key)], end).to.deep.equal([401, 401, 200])
+    }
+  })
+
   it('need an admin, and a scope for each change', async () => {
     const agent = await app.join(workspace.tenantId, 'agent')
     const body = { name: 'No', scopes: ['full'] }

@@ -75,6 +75,40 @@ describe('better-auth client compatibility', () => {
     })
   })
 
+  it('the better-auth client lists and ends sessions, and changes the password and the name', async () => {
+    const client = createBrowserClient()
+    const other = createBrowserClient()
+    const third = createBrowserClient()
+    const email = 'client-three@auth.example'
+    await client.signUp.email({ name: 'Ada', email, password: PASSWORD })
+    for (const browser of [other, third]) await browser.signIn.email({ email, password: PASSWORD })
+
+    const sessions = await client.listSessions()
+    expect(sessions.error).to.equal(null)
+    expect(sessions.data).to.have.length(3)
+    const otherId = (await other.getSession()).data?.session.id
+    const token = sessions.data?.find(({ id }) => id === otherId)?.token ?? ''
+    expect((await client.revokeSession({ token })).data).to.deep.equal({ status: true })
+    expect((await other.getSession()).data).to.equal(null)
+    expect((await third.getSession()).data?.user.email).to.equal(email)
+    expect((await client.revokeOtherSessions()).data).to.deep.equal({ status: true })
+    expect((await third.getSession()).data).to.equal(null)
+
+    await third.signIn.email({ email, password: PASSWORD })
+    const wrong = await client.changePassword({ currentPassword: 'a wrong one', newPassword: 'a better password' })
+    expect(wrong.error).to.deep.include({ status: 400, code: 'invalid_password' })
+    const passwords = { currentPassword: PASSWORD, newPassword: 'a better password', revokeOtherSessions: true }
+    const changed = await client.changePassword(passwords)
+    expect(changed.data).to.deep.include({ token: null })
+    expect(changed.data?.user.email).to.equal(email)
+    expect((await third.getSession()).data).to.equal(null)
+    expect((await third.signIn.email({ email, password: 'a better password' })).error).to.equal(null)
+
+    const image = 'https://app.parley.example/ada.png'
+    expect((await client.updateUser({ name: 'Ada L.', image })).data).to.deep.equal({ status: true })
+    expect((await client.getSession()).data?.user).to.include({ name: 'Ada L.', image })
+  })
+
   it('the better-auth client resets a password through both names of the endpoint', async () => {
     const client = createBrowserClient()
     const email = 'client-two@auth.example'

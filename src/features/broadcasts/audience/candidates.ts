@@ -3,6 +3,7 @@ import { countryTimezone } from '../../../platform/calendar/country-timezone.ts'
 import { addMs, HOUR } from '../../../platform/time.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { Audience } from './schema.ts'
+import { loadWorkspaceFacts } from '../../contacts/contact-facts.ts'
 import type { Eligibility } from '../../broadcast-recipients/skip-reason.ts'
 import {
   joinFragments,
@@ -53,14 +54,13 @@ export async function loadCandidates(
 ): Promise<Candidate[]> {
   if (contactIds.length === 0) return []
   const { exclude = {} }: Audience = broadcast.audience
-  const [workspace] = await tx.sql<Record<string, unknown>>('loadWorkspaceFacts')`
-    select id, name, timezone from workspaces where id = ${tx.tenantId}`
+  const workspace = await loadWorkspaceFacts(tx)
   const rows = await tx.sql<Omit<Candidate, 'facts'> & { contact: Candidate['facts']['contact'] }>('loadCandidates')`
     select x.*, x.address is not null and exists (
          select from broadcast_recipients r where r.tenant_id = ${tx.tenantId} and r.broadcast_id = ${broadcast.id}
            and r.address = x.address and r.skip_reason is null) as is_address_taken
      from (
-       select c.id as contact_id, ${ADDRESS} as address, coalesce(c.timezone, ${String(workspace?.['timezone'])}) as timezone, c.blocked,
+       select c.id as contact_id, ${ADDRESS} as address, coalesce(c.timezone, ${String(workspace['timezone'])}) as timezone, c.blocked,
          c.marketing_consent, c.service_consent, ${isCappedSql(tx, broadcast)} as is_capped,
          json_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'email', c.email, 'language', c.language,
            'country', c.country, 'timezone', c.timezone, 'fields', c.fields) as contact
@@ -70,7 +70,7 @@ export async function loadCandidates(
      order by x.contact_id`
   return rows.map(({ contact, ...row }) => {
     const zone = contact.timezone === null ? countryTimezone(contact.country) : undefined
-    return { ...row, timezone: zone ?? row.timezone, facts: { contact, workspace: workspace ?? {} } }
+    return { ...row, timezone: zone ?? row.timezone, facts: { contact, workspace } }
   })
 }
 

@@ -77,6 +77,7 @@ export const LOCAL_TABLES = [
   'sessions',
   'password_resets',
   'password_reset_requests',
+  'invitations',
   'known_addresses',
   'rate_limits',
   'wakeups',

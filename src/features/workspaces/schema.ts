@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { isCountry } from '../../platform/phone.ts'
+import { id, line, timestamp, timezone } from '../../trpc/schemas.ts'
+
+const language = z
+  .string()
+  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, 'must be a language code such as en or pt_BR')
+  .meta({ examples: ['pt_BR'] })
+
+const COUNTRY = 'must be an ISO 3166-1 alpha-2 code such as BR'
+const country = z
+  .string()
+  .regex(/^[A-Z]{2}$/, COUNTRY)
+  .refine(isCountry, COUNTRY)
+  .meta({ examples: ['BR'] })
+
+const name = line(120)
+
+export const Workspace = z
+  .object({
+    id,
+    name: z.string(),
+    timezone: z.string(),
+    language: z.string().nullable(),
+    country: z.string().nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Workspace' })
+export type Workspace = z.infer<typeof Workspace>
+
+/** Null is left out of a new workspace, which has no value to remove. */
+const settings = {
+  timezone: timezone
+    .optional()
+    .meta({ description: 'The zone of schedules, workflows and contacts without their own' }),
+  language: language.nullish().meta({ description: 'In the form of the languages of templates' }),
+  country: country.nullish().meta({ description: 'ISO 3166-1 alpha-2 code' }),
+}
+
+export const CreateWorkspace = z.strictObject({ name, ...settings })
+export type CreateWorkspace = z.infer<typeof CreateWorkspace>
+
+export const UpdateWorkspace = z.strictObject({ name: name.optional(), ...settings })
+export type UpdateWorkspace = z.infer<typeof UpdateWorkspace>
