@@ -29,6 +29,8 @@ export async function up(knex: Knex): Promise<void> {
     );
     create index invitations_due_at_not_null_idx on invitations (due_at) where due_at is not null;
     create index invitations_expires_at_idx on invitations (expires_at);
+    create index invitations_email_idx on invitations (email);
+    create index invitations_invited_by_invited_at_idx on invitations (invited_by, invited_at);
   `)
 }
 

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { Challenge } from '../platform/errors.ts'
 import type { KeyAccess } from '../trpc/caller.ts'
-import { API_PREFIX, isUnder, TRPC_PREFIX } from './paths.ts'
+import { isApi } from './paths.ts'
 
 /** Finds the API key with a secret, or returns the reason why it is not accepted. */
 export type IdentifyKey = (claim: { secret: string; ipAddress: string }) => Promise<KeyAccess | Challenge>
@@ -10,7 +10,7 @@ export type IdentifyKey = (claim: { secret: string; ipAddress: string }) => Prom
 export function identifyApiKey(identify: IdentifyKey): Middleware {
   return function identifyKey(ctx, next) {
     const secret = readBearer(ctx)
-    if (secret === undefined || !(isUnder(ctx.path, API_PREFIX) || isUnder(ctx.path, TRPC_PREFIX))) return next()
+    if (secret === undefined || !isApi(ctx.path)) return next()
     return identify({ secret, ipAddress: ctx.state['ipAddress'] }).then((found) => {
       ctx.state['apiKey'] = found
       return next()

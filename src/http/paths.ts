@@ -32,6 +32,11 @@ export function listBatchedProcedures(path: string): string[] | undefined {
   return prefix === undefined ? undefined : path.slice(prefix.length + 1).split(',')
 }
 
+/** Returns true for the paths of procedures, whichever endpoint serves them. */
+export function isApi(path: string): boolean {
+  return isUnder(path, API_PREFIX) || isUnder(path, TRPC_PREFIX)
+}
+
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(`${prefix}/`)
 }

@@ -22,6 +22,9 @@ import {
 import { readSessionToken } from './request-context.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
+/** Calls of a tRPC batch. */
+export const BATCH_MAX = 10
+
 /** Calls that are charged together: to a tier and those before it, or at `/trpc` to the caller. */
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
@@ -38,6 +41,8 @@ export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
     if (path === INDEX_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
     const isNative = isUnder(path, TRPC_PREFIX)
     const names = listBatchedProcedures(path)
+    // A longer batch is refused, whatever it names.
+    if (names && names.length > BATCH_MAX) return [tiers(undefined)]
     if (names) {
       return names.map((name) => {
         const meta = procedures.get(name)?._def.meta

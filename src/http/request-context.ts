@@ -81,6 +81,8 @@ export function createContexts({ log, limits, resolveAddress, identify, scopes }
     readAddress,
     open,
     get: (ctx: Context): RequestContext => ctx.state['context'],
+    openForStream: (ctx: Context, tenantId: string | null) =>
+      build(ctx, { tenantId: readTenantId(ctx) ?? tenantId, transport: 'rest' }),
     /** An EventSource cannot send headers, so a subscription may name its workspace in the connection parameters. */
     openForTrpc: (ctx: Context, { tenantId, isBatch }: TrpcCall) =>
       build(ctx, { tenantId: readTenantId(ctx) ?? tenantId, transport: 'trpc', isBatch }),

@@ -10,7 +10,7 @@ import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { mergeErrorHeaders, toPublicError } from '../trpc/errors.ts'
 import { listBatchedProcedures } from './paths.ts'
-import type { ChargeSession } from './rate-limits.ts'
+import { BATCH_MAX, type ChargeSession } from './rate-limits.ts'
 import type { TrpcCall } from './request-context.ts'
 import { listProcedures } from './rest.ts'
 import { readTenantId, subscriptionEndpoint } from './subscriptions/subscription-endpoint.ts'
@@ -18,8 +18,6 @@ import { takeSubscription } from './subscriptions/subscription-slots.ts'
 import { TrpcQueries } from './trpc-queries.ts'
 import type { Admission } from './load/admission.ts'
 import { assertJson, AUTH_BODY_BYTES_MAX, BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
-
-const BATCH_MAX = 10
 
 type Dependencies = {
   openContext: (ctx: Context, call: TrpcCall) => Promise<RequestContext>
@@ -45,6 +43,7 @@ export function trpcEndpoint(router: AppRouter, { openContext, chargeSession, ad
   )
   const procedures = listProcedures(router)
   const answer = async (ctx: Context, names: string[]) => {
+    if (names.length > BATCH_MAX) throw new InvalidError(`A batch may have at most ${BATCH_MAX} calls`)
     assertSafeCall(ctx, names)
     const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
     const isBatch = names.length > 1

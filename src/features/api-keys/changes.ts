@@ -6,10 +6,10 @@ import { isUuid, newId } from '../../platform/ids.ts'
 import { newApiKeySecret } from '../../platform/security/api-key-secret.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import { toSender } from '../../scope/dependencies.ts'
+import { includesRole, type Role, toSender } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { expandGrants, isPreset } from '../../trpc/api-scopes.ts'
-import type { Caller } from '../../trpc/caller.ts'
+import type { Caller, UserCaller } from '../../trpc/caller.ts'
 import type { RequestContext } from '../../trpc/context.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getApiKey } from './queries.ts'
@@ -94,7 +94,12 @@ export async function rotateApiKey(
     if (existing.expiresAt && existing.expiresAt <= tx.now())
       throw new ConflictError('api_key_expired', 'The API key has expired. Give it another expiresAt first')
     const previousExpiresAt = overlap > 0 ? addMs(tx.now(), overlap) : null
-    const columns = { lastFour: secret.slice(-4), previousExpiresAt, updatedAt: tx.now() }
+    const columns = {
+      lastFour: secret.slice(-4),
+      previousExpiresAt,
+      createdBy: toCreator(existing, tx.actor),
+      updatedAt: tx.now(),
+    }
     await tx.query(ApiKeyRow).findOne('id', apiKeyId).patch(columns)
     if (previousExpiresAt) await limitSecrets(tx, existing.id, previousExpiresAt)
     else await deleteSecrets(tx, existing.id)
@@ -144,6 +149,11 @@ async function deleteSecrets(tx: Scope, apiKeyId: string): Promise<void> {
     delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId}`
 }
 
+/** Returns who has been given the secret. A key that rotates itself stays that of its creator. */
+function toCreator({ id, createdBy }: ApiKeyRow, actor: Scope['actor']): ApiKeyRow['createdBy'] {
+  return actor.id === id ? createdBy : toSender(actor)
+}
+
 function addRoute(tx: Scope, apiKeyId: string, secret: string): Promise<unknown> {
   return tx.sql('addRoute')`
     insert into api_key_routes (secret_hash, tenant_id, api_key_id) values (${hashToken(secret)}, ${tx.tenantId}, ${apiKeyId})`
@@ -172,6 +182,7 @@ async function lockTarget(
  */
 async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<{ own: Rights | null; rows: ApiKeyRow[] }> {
   const key = 'key' in caller ? caller.key : undefined
+  if (!('key' in caller)) await assertManagesKeys(tx, caller)
   const locked = [...ids, ...(key ? [key.id] : [])]
   const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []
   if (!key) return { own: null, rows }
@@ -179,6 +190,18 @@ async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<{ own
   if (!own || own.revokedAt) throw new UnauthorizedError()
   // The end of the secret, if that is earlier.
   return { own: { ...own, expiresAt: key.expiresAt }, rows }
+}
+
+/**
+ * Reads the role under a lock that changes of members wait for, as that of the request may be seconds old: who is being
+ * removed leaves no key behind.
+ * @throws ForbiddenError
+ */
+async function assertManagesKeys(tx: Scope, { user }: UserCaller): Promise<void> {
+  await tx.sql('shareMembers')`select from workspaces where id = ${tx.tenantId} for share`
+  const [member] = await tx.sql<{ role: Role }>('readOwnRole')`
+    select role from memberships where workspace_id = ${tx.tenantId} and user_id = ${user.id}`
+  if (!member || !includesRole(member.role, 'admin')) throw new ForbiddenError()
 }
 
 function assertUsable({ revokedAt }: ApiKeyRow): void {

@@ -61,6 +61,8 @@ export class ApiKeys {
     })
     system.notifications.subscribe('revocations', (id) => {
       this.#revocationCount += 1
+      // Requests from now on do not wait for what is read already.
+      this.#lookups.clear()
       if (id === undefined) return this.#cache.clear()
       const stale = [...this.#cache.entries()].filter(([, { access }]) => access.id === id)
       for (const [key] of stale) this.#cache.delete(key)
@@ -91,9 +93,7 @@ export class ApiKeys {
     const now = this.#system.now()
     if (cached && now < cached.until) return cached
     const countBefore = this.#revocationCount
-    const lookup = this.#lookups.get(cacheKey) ?? this.#lookUp(hash).finally(() => this.#lookups.delete(cacheKey))
-    this.#lookups.set(cacheKey, lookup)
-    const found = await lookup
+    const found = await this.#lookUpOnce(cacheKey, hash)
     if (!found) return undefined
     const { expiresAt } = found.access
     const cachedUntil = addMs(now, CACHE_MS)
@@ -101,6 +101,16 @@ export class ApiKeys {
     // What was read before a revocation may be the revoked key.
     if (this.#revocationCount === countBefore) this.#cache.set(cacheKey, { ...found, until })
     return found
+  }
+
+  #lookUpOnce(cacheKey: string, hash: Buffer): Promise<FoundKey | undefined> {
+    const existing = this.#lookups.get(cacheKey)
+    if (existing) return existing
+    const lookup = this.#lookUp(hash).finally(() => {
+      if (this.#lookups.get(cacheKey) === lookup) this.#lookups.delete(cacheKey)
+    })
+    this.#lookups.set(cacheKey, lookup)
+    return lookup
   }
 
   async #lookUp(hash: Buffer): Promise<FoundKey | undefined> {

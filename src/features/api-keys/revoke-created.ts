@@ -2,19 +2,23 @@ import { ApiKey as ApiKeyRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 /**
- * Revokes the keys that a member has created, and those that these keys have created: who manages keys no longer keeps no
- * way in. Returns their IDs, which are to be published as revocations after the commit.
+ * Revokes the keys whose secrets a member has been given, and those that these keys have created, also by keys that are
+ * revoked: who manages keys no longer keeps no way in. Returns their IDs, which are to be published as revocations after the
+ * commit. The caller holds the lock of the members, without which nobody creates a key.
  */
 export async function revokeCreatedKeys(tx: Scope, userId: string): Promise<string[]> {
-  // A workspace has a limited number of keys that are not revoked.
-  const keys = await tx.query(ApiKeyRow).whereNull('revokedAt').orderBy('id').forUpdate()
-  const creators = new Set<string | null>([userId.toLowerCase()])
+  const keys = await tx.sql<{ id: string; creatorId: string; isRevoked: boolean }>('listKeyCreators')`
+    select id, created_by ->> 'id' as creator_id, revoked_at is not null as is_revoked from api_keys
+    where tenant_id = ${tx.tenantId}`
+  const byCreator = new Map<string, typeof keys>()
+  for (const key of keys) byCreator.set(key.creatorId, [...(byCreator.get(key.creatorId) ?? []), key])
   const created: string[] = []
-  // A key is created after its creator, so that creators come first.
-  for (const { id, createdBy } of keys.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())) {
-    if (!creators.has(createdBy.id)) continue
-    creators.add(id)
-    created.push(id)
+  const creators = new Set([userId.toLowerCase()])
+  for (const creator of creators) {
+    for (const { id, isRevoked } of byCreator.get(creator) ?? []) {
+      creators.add(id)
+      if (!isRevoked) created.push(id)
+    }
   }
   if (created.length === 0) return []
   const now = tx.now()

@@ -5,7 +5,12 @@ import { json, id, lastEventId, pageLimit, timestamp } from '../../trpc/schemas.
 const EXAMPLE_ID = '0199a7a0-0000-7000-8000-000000000001'
 
 const types = z
-  .array(z.string().max(100))
+  .array(
+    z
+      .string()
+      .max(100)
+      .regex(/^[a-z_]+\.(?:\*|[a-z0-9_.]+)$/, 'must be a type such as run.failed, or a pattern such as message.*'),
+  )
   .min(1, 'must have at least 1 entry')
   .max(50, 'must have at most 50 entries')
   .optional()

@@ -26,6 +26,9 @@ export const MISSED_MAX = 50_000
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 export type Position = { position: number; id: string }
 
+/** The beginning of the ID of a position without an event. */
+const START_PREFIX = NIL_ID.slice(0, -12)
+
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /** All types if `types` is null. */
@@ -111,7 +114,7 @@ export function parseCursor(cursor: string, field: 'lastEventId' | 'after'): Pos
 /** Returns the position behind all events that are visible now; its ID ends with the current time. */
 export async function currentPosition(scope: Scope): Promise<Position> {
   const time = scope.now().getTime().toString(16).padStart(12, '0')
-  return { position: await lastPosition(scope), id: NIL_ID.slice(0, -12) + time }
+  return { position: await lastPosition(scope), id: START_PREFIX + time }
 }
 
 /** Returns true if events after a position may be missing. One beyond the current position comes from another database. */
@@ -131,15 +134,24 @@ function isPurged(scope: Scope, { id }: Position): boolean {
 
 /**
  * Returns true unless the event after this position has been deleted, or is about to be: workspaces may keep their events
- * for a shorter time. Positions have no gaps.
+ * for a shorter time. Positions have no gaps. An event at the position itself must be the one of the cursor, which is that of
+ * another workspace otherwise, or of a database that was restored.
  */
-async function hasNextEvent(scope: Scope, { position }: Position, current: Position): Promise<boolean> {
-  if (position === current.position) return true
+async function hasNextEvent(scope: Scope, { position, id }: Position, current: Position): Promise<boolean> {
+  const isEvent = !id.startsWith(START_PREFIX)
+  const oldest = await oldestKept(scope)
+  const [found] = await scope.sql<{ isSame: boolean; hasNext: boolean }>('findNextEvent')`
+    select not exists (select from events e
+        where e.tenant_id = ${scope.tenantId} and e.position = ${position} and e.id <> ${id} and ${isEvent}) as is_same,
+      exists (select from events e
+        where e.tenant_id = ${scope.tenantId} and e.position = ${position + 1} and e.created_at > ${oldest}) as has_next`
+  return found !== undefined && found.isSame && (found.hasNext || position === current.position)
+}
+
+/** Returns the time before which events are deleted, or are about to be. */
+export async function oldestKept(scope: Scope): Promise<Date> {
   const { events } = await getRetention(scope)
-  const oldest = addMs(scope.now(), MINUTE - (events ?? EVENT_DAYS_MAX) * DAY)
-  const rows = await scope.sql('findNextEvent')`
-    select 1 from events where tenant_id = ${scope.tenantId} and position = ${position + 1} and created_at > ${oldest}`
-  return rows.length > 0
+  return addMs(scope.now(), MINUTE - (events ?? EVENT_DAYS_MAX) * DAY)
 }
 
 type Wakeup = { wake: () => void; wait: () => Promise<void> }

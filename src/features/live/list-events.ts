@@ -1,10 +1,15 @@
+import { NIL_ID } from '../../platform/ids.ts'
+import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { EventPage, ListEvents } from '../events/schema.ts'
 import { type FeedEvent, isOfTypesSql } from './event-feed.ts'
-import { currentPosition, hasGap, parseCursor, type Position, toCursor } from './follow-events.ts'
+import { currentPosition, hasGap, oldestKept, parseCursor, type Position, toCursor } from './follow-events.ts'
 
 /** Events that a call reads at most to find those of some types. */
 const SCANNED_MAX = 10_000
+
+/** The time that a program has between two calls before it finds a gap. */
+const READ_MAX_MS = 15 * MINUTE
 
 /** `after` of a program that wants no events from before. */
 const LATEST = 'latest'
@@ -30,16 +35,19 @@ export async function listEvents(scope: Scope, { after, types, limit }: ListEven
   const next = isPart ? events.at(-1) : await findPosition(scope, end, current)
   return {
     items: events.map(({ id, type, data, at }) => ({ id, type, data, at })),
-    nextCursor: toCursor(next ?? current),
+    // An event that has been deleted meanwhile leaves a position after which the next call finds a gap.
+    nextCursor: toCursor(next ?? { position: end, id: NIL_ID }),
     hasMore: isPart || end < current.position,
     gap,
   }
 }
 
-/** Returns the position before the oldest event that is kept. */
+/** Returns the position before the oldest event that stays for some time, so that the next call does not find a gap again. */
 async function oldestPosition(scope: Scope, current: Position): Promise<number> {
+  const since = addMs(await oldestKept(scope), READ_MAX_MS)
   const [oldest] = await scope.sql<{ position: number }>('findOldestEvent')`
-    select position from events where tenant_id = ${scope.tenantId} and position is not null order by position limit 1`
+    select position from events where tenant_id = ${scope.tenantId} and position is not null and created_at > ${since}
+    order by position limit 1`
   return oldest ? oldest.position - 1 : current.position
 }
 

@@ -31,19 +31,45 @@ export async function moveSchedules(tx: Scope, zones: Zones): Promise<void> {
   await tx.sql('lockMovedSchedules')`
     select from schedules where tenant_id = ${tx.tenantId} and workflow_id = any(${workflowIds})
     order by workflow_id, key for update`
-  await tx.sql('addMovedSchedules')`
+  const added = await tx.sql<{ workflowId: string; key: string }>('addMovedSchedules')`
     insert into schedules (tenant_id, workflow_id, key, cron, at, timezone, group_id, next_at, cursor, created_at)
     select ${tx.tenantId}::uuid, s.workflow_id, x.key, s.cron, x.at, ${zones.to}, s.group_id,
-      case when s.next_at <= ${tx.now()} or s.cursor is not null then s.next_at
-        when s.next_at is not null then x.next_at end, s.cursor, s.created_at
-    from jsonb_to_recordset(${changes}::jsonb) as x (workflow_id uuid, former_key text, key text, at timestamptz, next_at timestamptz)
+      case when x.is_shared then x.next_at when s.next_at <= ${tx.now()} or s.cursor is not null then s.next_at
+        when s.next_at is not null then x.next_at end, case when not x.is_shared then s.cursor end, s.created_at
+    from jsonb_to_recordset(${changes}::jsonb) as x (workflow_id uuid, former_key text, key text, at timestamptz,
+      next_at timestamptz, is_shared boolean)
     join schedules s on s.workflow_id = x.workflow_id and s.key = x.former_key
     where s.tenant_id = ${tx.tenantId}
-    on conflict (tenant_id, workflow_id, key) do nothing`
+    on conflict (tenant_id, workflow_id, key) do nothing returning workflow_id, key`
+  const addedKeys = new Set(added.map(({ workflowId, key }) => `${workflowId} ${key}`))
+  const left = rows.filter((row) => !row.is_shared)
+  const ended = await endSchedules(
+    tx,
+    left.filter(({ workflow_id: id, key }) => !addedKeys.has(`${id} ${key}`)),
+  )
+  const obsolete = left.filter((row) => !ended.has(`${row.workflow_id} ${row.former_key}`))
   await tx.sql('deleteMovedSchedules')`
     delete from schedules s
-    using jsonb_to_recordset(${changes}::jsonb) as x (workflow_id uuid, former_key text, is_shared boolean)
-    where s.tenant_id = ${tx.tenantId} and s.workflow_id = x.workflow_id and s.key = x.former_key and not x.is_shared`
+    using jsonb_to_recordset(${JSON.stringify(obsolete)}::jsonb) as x (workflow_id uuid, former_key text)
+    where s.tenant_id = ${tx.tenantId} and s.workflow_id = x.workflow_id and s.key = x.former_key`
+}
+
+/**
+ * Lets schedules of which another trigger has the one in the new zone complete the occurrence that is due or has begun, as
+ * their last one. Returns those that have one.
+ */
+async function endSchedules(
+  tx: Scope,
+  schedules: { workflow_id: string; former_key: string }[],
+): Promise<ReadonlySet<string>> {
+  if (schedules.length === 0) return new Set()
+  const ended = await tx.sql<{ workflowId: string; key: string }>('endMovedSchedules')`
+    update schedules s set cron = null, at = s.next_at
+    from jsonb_to_recordset(${JSON.stringify(schedules)}::jsonb) as x (workflow_id uuid, former_key text)
+    where s.tenant_id = ${tx.tenantId} and s.workflow_id = x.workflow_id and s.key = x.former_key
+      and s.next_at is not null and (s.next_at <= ${tx.now()} or s.cursor is not null)
+    returning s.workflow_id, s.key`
+  return new Set(ended.map(({ workflowId, key }) => `${workflowId} ${key}`))
 }
 
 /** Lists the schedules that move, and the keys of those that name their own time zone. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Middleware } from 'koa'
 import { InvalidError } from '../../platform/errors.ts'
-import { API_PREFIX, isUnder } from '../paths.ts'
+import { isApi } from '../paths.ts'
 
 /** Returns true if the API may be called under this name, which is in lower case and has no port. */
 export type IsHostAllowed = (name: string) => boolean
@@ -36,7 +36,7 @@ export function listCrossSiteOrigins({ publicHosts, appOrigins }: Pick<HostSetti
 /** Rejects calls of the API under foreign names, with which a page could pass the check of its origin. */
 export function checkHost(isAllowed: IsHostAllowed): Middleware {
   return function assertHost(ctx, next) {
-    if (isUnder(ctx.path, API_PREFIX) && !isAllowed(hostname(ctx.get('host')))) {
+    if (isApi(ctx.path) && !isAllowed(hostname(ctx.get('host')))) {
       throw new InvalidError(
         'The server does not serve the API under this host name. Add the name to PUBLIC_HOSTS',
         undefined,

@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { API_PREFIX, isUnder } from '../paths.ts'
+import { isApi } from '../paths.ts'
 
 const YEAR_SECONDS = 31_536_000
 
@@ -11,7 +11,7 @@ export function securityHeaders(isProxy: IsProxy): Middleware {
   return function setSecurityHeaders(ctx, next) {
     ctx.set('X-Content-Type-Options', 'nosniff')
     ctx.set('Referrer-Policy', 'no-referrer')
-    if (isUnder(ctx.path, API_PREFIX)) ctx.set('Cache-Control', 'no-store')
+    if (isApi(ctx.path)) ctx.set('Cache-Control', 'no-store')
     const isHttps = ctx.get('x-forwarded-proto').split(',').at(-1)?.trim() === 'https'
     if (isHttps && isProxy(ctx.req.socket.remoteAddress ?? '')) {
       ctx.set('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`)

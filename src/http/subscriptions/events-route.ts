@@ -26,25 +26,29 @@ const FORMAT: StreamFormat = {
   toError: (error) => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
 }
 
+type OpenContext = (ctx: Context, tenantId: string | null) => Promise<RequestContext>
+
 /** Streams the events of a workspace over REST: the procedure is that of tRPC clients, with its checks. */
 export function eventsRoute(
   router: AppRouter,
-  { getContext, admission }: { getContext: (ctx: Context) => RequestContext; admission: Admission },
+  { openContext, admission }: { openContext: OpenContext; admission: Admission },
 ): Middleware {
   const procedure = listProcedures(router).get(PROCEDURE)
   if (!procedure) throw new TypeError(`There is no procedure ${PROCEDURE}`)
   const streams = new EventStreams(FORMAT)
   return async function streamEvents(ctx) {
     const { res } = ctx
-    const context = getContext(ctx)
+    const query = new URLSearchParams(ctx.querystring)
+    const context = await openContext(ctx, query.get('tenantId'))
+    // Who has gone meanwhile would never free a slot.
+    if (res.destroyed) return
     const caller = context.caller ?? context.key
     const closed = new AbortController()
     res.once('close', () => closed.abort())
-    if (caller) {
+    if (caller && ctx.method !== 'HEAD') {
       const network = clientNetwork(context.client.addressKey)
       res.once('close', takeSubscription(admission, { callerId: callerId(caller), network }))
     }
-    const query = new URLSearchParams(ctx.querystring)
     const items = await procedure({
       path: PROCEDURE,
       type: 'subscription',
@@ -56,6 +60,11 @@ export function eventsRoute(
     })
     if (!isAsyncIterable(items)) throw new Error(`The subscription ${PROCEDURE} returned no items`)
     if (res.destroyed) return
+    if (ctx.method === 'HEAD') {
+      ctx.body = ''
+      ctx.set(STREAM_HEADERS)
+      return
+    }
     // Koa presets 404, and writes nothing itself.
     ctx.respond = false
     res.writeHead(200, STREAM_HEADERS)
@@ -63,10 +72,13 @@ export function eventsRoute(
   }
 }
 
-/** The header that an EventSource sends when it connects again is later than the position in the address. */
+/**
+ * The header that an EventSource sends when it connects again is later than the position in the address. It cannot send
+ * other headers, so the workspace may be in the address as well.
+ */
 function readInput(query: URLSearchParams, lastEventId: string): Record<string, unknown> {
   const types = query.getAll('types')
-  const others = [...query.keys()].filter((name) => name !== 'types' && name !== 'after')
+  const others = [...query.keys()].filter((name) => !['types', 'after', 'tenantId'].includes(name))
   const position = lastEventId || query.get('after')
   return {
     ...Object.fromEntries(others.map((name) => [name, query.get(name)])),

@@ -161,6 +161,16 @@ describe('rate limits', () => {
     expect(Number(stream.headers.get('retry-after'))).to.be.within(1, 60)
   })
 
+  it('a batch of more than ten calls is refused and counts as one', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    for (const prefix of ['/trpc', '/api/trpc']) {
+      const names = Array<string>(1000).fill('tags.list').join(',')
+      const answer = await owner.request('GET', `${prefix}/${names}?batch=1&input=%7B%7D`, undefined, headers)
+      expect(answer.status).to.equal(400)
+      expect(answer.headers.get('ratelimit-remaining')).to.equal(prefix === '/trpc' ? '99' : '98')
+    }
+  })
+
   it('/trpc serves nothing outside of its procedures, and paths of no procedure count against the general limit', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     const unknown = await owner.request('GET', '/trpc/nothing', undefined, headers)

@@ -114,6 +114,23 @@ describe('workspace settings', () => {
     expect((await listScheduledTimes()).at(-1)).to.equal('2026-03-02T12:00:00.000Z')
   })
 
+  for (const [timezone, later] of [
+    ['UTC', 3],
+    ['America/Sao_Paulo', 2],
+  ] as const) {
+    it(`a change of the time zone starts an occurrence that is due once, beside a trigger of ${timezone}`, async () => {
+      await publish({ cron: '0 9 * * *' }, { cron: '0 9 * * *', timezone })
+      const due = clock.now().toISOString()
+      await app.system.db('schedules').where('timezone', 'UTC').update({ next_at: clock.now() })
+      await owner.call('PATCH', PATH, { timezone: 'America/Sao_Paulo' })
+      expect(await listScheduledTimes()).to.deep.equal([due])
+      clock.advance(3 * HOUR + MINUTE)
+      expect(await listScheduledTimes()).to.have.length(later)
+      clock.advance(3 * HOUR)
+      expect(await listScheduledTimes()).to.have.length(later)
+    })
+  }
+
   it('schedules that are published or unpublished while the time zone changes are in the new one, or gone', async () => {
     for (const timezone of ['Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo', 'Europe/Paris']) {
       const definition = { triggers: [{ type: 'schedule', cron: '0 9 * * *' }], steps: [{ id: 'done', type: 'stop' }] }

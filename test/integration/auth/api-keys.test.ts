@@ -468,13 +468,21 @@ describe('API keys', () => {
       const body = { name: 'Of an admin', scopes: ['full'] }
       const { key } = (await app.rest('POST', '/api/api-keys', { session: admin, body })).body
       const child = (await call(key, 'POST', '/api/api-keys', { name: 'Child', scopes: ['full'] })).body
+      const grandchild = (await call(child.key, 'POST', '/api/api-keys', { name: 'Next', scopes: ['full'] })).body
+      await workspace.call('DELETE', `/api/api-keys/${child.id}`)
       const other = await create()
+      const rotated = await app.rest('POST', `/api/api-keys/${(await create()).id}/rotate`, {
+        session: admin,
+        body: {},
+      })
       const status = async (secret: string) => (await call(secret, 'GET', '/api/tags')).status
-      expect([await status(key), await status(child.key), await status(other.key)]).to.deep.equal([200, 200, 200])
+      const secrets = [key, grandchild.key, rotated.body.key, other.key]
+      const statuses = () => Promise.all(secrets.map(status))
+      expect(await statuses()).to.deep.equal([200, 200, 200, 200])
       const path = `/api/members/${admin.userId}`
       if (end === 'demoted') await workspace.call('PATCH', path, { role: 'agent' })
       else await workspace.call('DELETE', path)
-      expect([await status(key), await status(child.key), await status(other.key)], end).to.deep.equal([401, 401, 200])
+      expect(await statuses(), end).to.deep.equal([401, 401, 401, 200])
     }
   })
 

@@ -20,7 +20,7 @@ describe('protection of browsers', () => {
   })
 
   it('native answers and errors are not stored either', async () => {
-    for (const path of ['/api/trpc/auth.getSession', '/api/trpc/contacts.list', '/api/nothing']) {
+    for (const path of ['/api/trpc/auth.getSession', '/trpc/auth.getSession', '/trpc/contacts.list', '/api/nothing']) {
       expect((await app.rest('GET', path)).headers.get('cache-control'), path).to.equal('no-store')
     }
   })
@@ -32,13 +32,15 @@ describe('protection of browsers', () => {
   })
 
   it('calls of the API under a foreign host name are rejected with host_not_allowed', async () => {
-    const call = async (host: string) => {
-      const { statusCode, body } = await request(`${app.url}/api/auth/get-session`, { headers: { host } })
+    const call = async (host: string, path = '/api/auth/get-session') => {
+      const { statusCode, body } = await request(`${app.url}${path}`, { headers: { host } })
       return { statusCode, body: await body.text() }
     }
     const rejected = await call('rebound.example:3000')
     expect(rejected.statusCode).to.equal(400)
     expect(rejected.body).to.include('host_not_allowed')
+    for (const path of ['/trpc/auth.getSession', '/api/trpc/auth.getSession'])
+      expect((await call('rebound.example:3000', path)).statusCode, path).to.equal(400)
     expect((await call('parley.example.com')).statusCode).to.equal(200)
     expect((await call('localhost:1')).statusCode).to.equal(200)
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { purgeEvents } from '../../../src/features/events/purge-events.ts'
-import { DAY, systemClock } from '../../../src/platform/time.ts'
+import { EVENT_RETENTION_MS, purgeEvents } from '../../../src/features/events/purge-events.ts'
+import { DAY, MINUTE, systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -80,10 +80,15 @@ describe('events of a workspace over REST', () => {
     const page = await list(`after=${start}`)
     expect(page.gap).to.equal(true)
     expect(page.items.map(({ id }) => id)).to.include(items[1]?.id)
-    await app.system
-      .db('events')
-      .where('tenant_id', workspace.tenantId)
-      .update({ created_at: new Date(Date.now() - 60 * DAY) })
+    const age = (ms: number) =>
+      app.system
+        .db('events')
+        .where('tenant_id', workspace.tenantId)
+        .update({ created_at: new Date(Date.now() - ms) })
+    // Events that are deleted within minutes are left out, as the next call would find a gap again.
+    await age(EVENT_RETENTION_MS - 10 * MINUTE)
+    expect((await list('limit=1')).items).to.deep.equal([])
+    await age(60 * DAY)
     await purgeEvents(app.system)
     expect(await list('limit=1')).to.deep.include({ items: [], hasMore: false })
   })
@@ -92,7 +97,11 @@ describe('events of a workspace over REST', () => {
     const other = await buildWorkspace(app)
     await other.call('POST', '/api/workflows', { name: 'Secret' })
     const { nextCursor } = await other.call('GET', '/api/events?after=latest')
+    await workspace.call('POST', '/api/workflows', { name: 'Own' })
+    await workspace.call('POST', '/api/workflows', { name: 'Own too' })
     const page = await list(`after=${nextCursor}&limit=100`)
+    const [{ id: otherId }] = (await other.call('GET', '/api/events?limit=1')).items
+    expect((await list(`after=1-${otherId}`)).gap).to.equal(true)
     const own = await app.system.db('events').where('tenant_id', workspace.tenantId).pluck('id')
     expect(own).to.include.members(page.items.map(({ id }) => id))
     for (const after of ['x', '1', `1-${'z'.repeat(36)}`, '-1-0199a7a0-0000-7000-8000-000000000001'])
@@ -160,6 +169,20 @@ describe('events of a workspace over REST', () => {
       await stream.next()
       expect((await stream.next()).event).to.equal('gap')
       stream.close()
+    })
+
+    it('take the workspace in the address, as an EventSource sends no headers, and answer HEAD without a stream', async () => {
+      const stream = await open(`/api/events/stream?tenantId=${workspace.tenantId}`, { 'x-tenant-id': '' })
+      await stream.next()
+      expect((await stream.next()).event).to.equal('ready')
+      stream.close()
+      const other = await buildWorkspace(app)
+      const refused = await workspace.request('GET', `/api/events/stream?tenantId=${other.tenantId}`, undefined, {
+        'x-tenant-id': '',
+      })
+      expect(refused.status).to.equal(403)
+      const head = await workspace.request('HEAD', '/api/events/stream')
+      expect([head.status, head.headers.get('content-type')]).to.deep.equal([200, 'text/event-stream'])
     })
 
     it('are answered like any other call without access or with a wrong query', async () => {

@@ -12,7 +12,10 @@ import { getInvitation } from './queries.ts'
 
 const VALID_MS = 7 * DAY
 const PENDING_MAX = 100
-/** Invitations are emails to people who did not ask for one. These bound what a workspace can send in a day. */
+/**
+ * Invitations are emails to people who did not ask for one. These bound the addresses that a workspace and a member can
+ * invite in a day, and the emails that an address gets from all of them.
+ */
 const ADDRESSES_PER_DAY_MAX = 200
 const EMAILS_PER_DAY_MAX = 5
 
@@ -33,16 +36,15 @@ export function createInvitation({ scope, auth, caller }: Context, input: Create
     if (existing?.isPending) await assertMayInvite(tx, caller, existing.role)
     const now = tx.now()
     await assertFits(tx, existing)
+    const { user } = assertPerson(caller)
+    await assertFewEmails(tx, { email, inviterId: user.id })
     const isSameDay = existing && existing.emailsSince > addMs(now, -DAY)
     const emailCount = isSameDay ? existing.emailCount + 1 : 1
-    if (emailCount > EMAILS_PER_DAY_MAX) {
-      throw tooManyError(`This address was sent ${EMAILS_PER_DAY_MAX} emails within a day. Invite it again tomorrow`)
-    }
     const invitationId = existing?.id ?? newId()
     await tx.sql('storeInvitation')`
       insert into invitations (id, workspace_id, email, role, status, invited_by, page, email_count, emails_since, due_at,
         created_at, invited_at, expires_at)
-      values (${invitationId}, ${tx.tenantId}, ${email}, ${role}, 'pending', ${assertPerson(caller).user.id},
+      values (${invitationId}, ${tx.tenantId}, ${email}, ${role}, 'pending', ${user.id},
         ${toTrustedPage(input.redirectTo, auth.appOrigins)}, ${emailCount}, ${isSameDay ? existing.emailsSince : now},
         ${now}, ${now}, ${now}, ${addMs(now, VALID_MS)})
       on conflict (workspace_id, email) do update set role = excluded.role, status = excluded.status,
@@ -112,6 +114,19 @@ async function assertFits(tx: Scope, existing: Existing | undefined): Promise<vo
   if (today >= ADDRESSES_PER_DAY_MAX) {
     throw tooManyError(`A workspace invites at most ${ADDRESSES_PER_DAY_MAX} addresses within a day`)
   }
+}
+
+/** Counts those of all workspaces, of which a person may have several. @throws ConflictError `too_many_invitations` */
+async function assertFewEmails(tx: Scope, { email, inviterId }: { email: string; inviterId: string }): Promise<void> {
+  const since = addMs(tx.now(), -DAY)
+  const [row] = await tx.sql<{ emails: number; invited: number }>('countInvitationEmails')`
+    select (select coalesce(sum(email_count), 0)::int from invitations where email = ${email} and emails_since > ${since}) as emails,
+      (select count(*)::int from invitations where invited_by = ${inviterId} and invited_at > ${since}) as invited`
+  const { emails = 0, invited = 0 } = row ?? {}
+  if (emails >= EMAILS_PER_DAY_MAX)
+    throw tooManyError(`This address was sent ${EMAILS_PER_DAY_MAX} emails within a day. Invite it again tomorrow`)
+  if (invited >= ADDRESSES_PER_DAY_MAX)
+    throw tooManyError(`A member invites at most ${ADDRESSES_PER_DAY_MAX} addresses within a day`)
 }
 
 function tooManyError(message: string): ConflictError {

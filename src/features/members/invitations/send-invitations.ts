@@ -7,6 +7,8 @@ import { addToken, ATTEMPTS_MAX, EMAILS_MAX, nextAttemptSql, sendEmail } from '.
 import { purgeSystemRows } from '../../retention/purge-rows.ts'
 
 const KEPT_MS = 90 * DAY
+/** Characters of a name in a subject. */
+const NAME_MAX = 40
 
 type Due = { id: string; email: string; role: Role; page: string | null; dueAt: Date; attempts: number }
 
@@ -47,12 +49,17 @@ async function sendInvitation(system: SystemScope, { id, email, role, page, dueA
     update invitations set token_hash = ${hashToken(token)}
     where id = ${id} and status = 'pending' and due_at = ${dueAt} returning 1`
   if (renewed.length === 0) return
-  const subject = `${names.inviter} invites you to ${names.workspace} on Parley`
+  const subject = `${shorten(names.inviter)} invites you to ${shorten(names.workspace)} on Parley`
   await sendEmail(system, {
     to: { name: email, address: email },
     subject,
     text: composeText(names, { role, token, page }),
   })
+}
+
+/** Names are texts of people whom the recipient may not know. */
+function shorten(name: string): string {
+  return name.length > NAME_MAX ? `${name.slice(0, NAME_MAX)}…` : name
 }
 
 function composeText(
