@@ -63,7 +63,8 @@ describe('fuzzed requests', function () {
     owner = await app.signUp()
     const { body } = await app.rest('GET', '/openapi.json')
     operations = Object.entries((body as Document).paths)
-      .filter(([path]) => path.startsWith('/api/') && !path.startsWith('/api/trpc/'))
+      // The answer of a stream has no end.
+      .filter(([path]) => path.startsWith('/api/') && path !== '/api/events/stream')
       .flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
       )
