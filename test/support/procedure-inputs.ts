@@ -60,6 +60,7 @@ export const SESSION_ONLY: Record<string, Record<string, unknown>> = {
 export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'contacts.list': ({ group }) => ({ groupId: group }),
   'contacts.create': () => ({ name: 'N', phone: '+4915100000099' }),
+  'contacts.bulk': () => ({ items: [{ name: 'N', phone: '+4915100000096' }] }),
   'contacts.get': ({ contact }) => ({ contactId: contact }),
   'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
   'contacts.delete': ({ contact }) => ({ contactId: contact }),

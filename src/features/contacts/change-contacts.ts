@@ -36,8 +36,11 @@ const DETAILS: [property: string, name: string][] = [
   ['marketingConsent', 'consent'],
 ]
 
-/** Changes any number of contacts in one statement. Several changes of one contact are merged in order. */
-export async function changeContacts(tx: Scope, changes: ContactChange[]): Promise<void> {
+/**
+ * Changes any number of contacts in one statement. Several changes of one contact are merged in order. Workflows do not
+ * react unless `raises` is true.
+ */
+export async function changeContacts(tx: Scope, changes: ContactChange[], { raises = true } = {}): Promise<void> {
   if (changes.length === 0) return
   const merged = new Map<string, ContactChange>()
   for (const { contactId, values, depth } of changes) {
@@ -64,6 +67,7 @@ export async function changeContacts(tx: Scope, changes: ContactChange[]): Promi
      select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
      from previous join updated using (id) order by id`
   await tx.record(...rows.map(({ contactId }) => ({ type: 'contact.updated' as const, data: { contactId } })))
+  if (!raises) return
   await raiseEvents(
     tx,
     changed.flatMap(({ contactId, previous, updated }) => {

@@ -8,9 +8,10 @@ export type TagChange = { contactId: string; tag: string; isAdded: boolean; dept
 
 /**
  * Adds and removes tags of any number of contacts in a few statements. Adding a tag that a contact already has changes
- * nothing, a missing tag is created, and the last of several changes to the same tag of a contact wins.
+ * nothing, a missing tag is created, and the last of several changes to the same tag of a contact wins. Workflows do not react
+ * unless `raises` is true.
  */
-export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void> {
+export async function changeTags(tx: Scope, changes: TagChange[], { raises = true } = {}): Promise<void> {
   const last = [
     ...new Map(changes.map((change) => [`${change.contactId} ${change.tag.toLowerCase()}`, change])).values(),
   ]
@@ -27,9 +28,12 @@ export async function changeTags(tx: Scope, changes: TagChange[]): Promise<void>
       return tagId ? [{ ...change, tagId }] : []
     })
     const inserted = await insertTags(tx, rows)
-    await raiseEvents(tx, rows.filter(({ contactId, tagId }) => inserted.has(`${contactId} ${tagId}`)).map(addedEvent))
+    const added = rows.filter(({ contactId, tagId }) => inserted.has(`${contactId} ${tagId}`))
+    if (raises) await raiseEvents(tx, added.map(addedEvent))
   }
-  if (removals.length > 0) await raiseEvents(tx, (await deleteTags(tx, removals)).map(removedEvent))
+  if (removals.length === 0) return
+  const removed = await deleteTags(tx, removals)
+  if (raises) await raiseEvents(tx, removed.map(removedEvent))
 }
 
 /** Returns the tags that were removed. */

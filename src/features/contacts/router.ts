@@ -1,6 +1,8 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
+import { bulkContacts } from './bulk/bulk-contacts.ts'
+import { BulkContacts, BulkResults } from './bulk/schema.ts'
 import { createContact, deleteContact, updateContact } from './changes.ts'
 import { getContact, listContacts } from './queries.ts'
 import { Contact, ContactPage, ContactRef, CreateContact, ListContacts, UpdateContact } from './schema.ts'
@@ -8,6 +10,12 @@ import { Contact, ContactPage, ContactRef, CreateContact, ListContacts, UpdateCo
 const CREATE = {
   status: 201,
   description: 'The phone number and the external id must be unique in the workspace.',
+} as const
+
+const BULK = {
+  idempotent: true,
+  description:
+    'Up to 500 contacts in one call, which counts as one. The answer has a result for each item, in their order: an item that is not valid fails by itself. Sending the same items again changes nothing.',
 } as const
 
 const UPDATE = { description: 'Fields that are left out stay as they are.' }
@@ -29,6 +37,12 @@ export const contactsRouter = router({
     .input(CreateContact)
     .output(Contact)
     .mutation(({ ctx, input }) => createContact(ctx.scope, input)),
+
+  bulk: agentProcedure
+    .meta(rest('POST', '/contacts/bulk', 'Create and update many contacts', BULK))
+    .input(BulkContacts)
+    .output(BulkResults)
+    .mutation(({ ctx, input }) => bulkContacts(ctx.scope, input)),
 
   get: viewerProcedure
     .meta(

@@ -209,7 +209,11 @@ export function eventStreamPaths(): Paths {
           { ...query('types', 'Types or patterns such as `message.*`; may be repeated', 'message.*'), required: false },
           { ...query('after', 'The position to resume from, such as `nextCursor` of the list', id), required: false },
           header('Last-Event-ID', 'The same, as browsers send it when they connect again', id),
-          { ...query('tenantId', 'The workspace, for an EventSource, which sends no headers', ID), required: false },
+          {
+            ...query('tenantId', 'The workspace, for an EventSource, which sends no headers', ID),
+            required: false,
+            schema: { type: 'string', format: 'uuid' },
+          },
           WORKSPACE,
         ],
         responses: {

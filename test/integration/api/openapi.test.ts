@@ -52,6 +52,7 @@ const FILES = ['GET /api/broadcasts/{broadcastId}/recipients.csv', 'GET /api/eve
 /** Operations whose examples name a customer. */
 const PEOPLE = [
   'POST /api/contacts',
+  'POST /api/contacts/bulk',
   'PATCH /api/contacts/{contactId}',
   'POST /api/sandbox/messages',
   'POST /api/workflows/{workflowId}/simulate',

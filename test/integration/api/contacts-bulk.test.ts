@@ -1,0 +1,168 @@
+import { expect } from 'chai'
+import { buildContact, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { say } from '../../support/steps.ts'
+import { recordStatements } from '../../support/statements.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+type Result = { index: number; status: string; id: string | null; error: { code: string; message: string } | null }
+type Answer = { results: Result[]; counts: Record<string, number> }
+
+describe('POST /api/contacts/bulk', () => {
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp()
+  })
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+  })
+  after(() => app.stop())
+
+  const bulk = (items: unknown[], options: object = {}): Promise<Answer> =>
+    workspace.call('POST', '/api/contacts/bulk', { items, ...options })
+  const get = (id: string | null | undefined) => workspace.call('GET', `/api/contacts/${id}`)
+  const statuses = ({ results }: Answer) => results.map(({ status }) => status)
+
+  it('creates, updates and leaves contacts as they are, and the same items again change nothing', async () => {
+    const existing = await buildContact(workspace, { name: 'Old name', fields: { plan: 'free', since: 2020 } })
+    const same = await buildContact(workspace, { name: 'Same', tags: ['vip'] })
+    const items = [
+      {
+        name: 'New',
+        phone: newPhone(),
+        tags: ['lead', 'vip'],
+        fields: { plan: 'gold' },
+        consent: { marketing: 'opted_in' },
+      },
+      { name: 'New name', phone: existing.phone, fields: { plan: 'gold' }, tags: ['vip'], externalId: 'crm-9' },
+      { name: 'Same', phone: same.phone, tags: ['VIP'] },
+    ]
+    const first = await bulk(items)
+    expect(statuses(first)).to.deep.equal(['created', 'updated', 'unchanged'])
+    expect(first.counts).to.deep.equal({ created: 1, updated: 1, unchanged: 1, failed: 0 })
+    const created = await get(first.results[0]?.id)
+    expect(created).to.deep.include({ name: 'New', fields: { plan: 'gold' } })
+    expect(created.tags.map(({ name }: { name: string }) => name).toSorted()).to.deep.equal(['lead', 'vip'])
+    expect(created.consent.marketing).to.equal('opted_in')
+    expect(await get(existing.id)).to.deep.include({
+      name: 'New name',
+      fields: { plan: 'gold', since: 2020 },
+      externalId: 'crm-9',
+    })
+    const before = await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')
+    const again = await bulk(items)
+    expect(again.counts).to.deep.equal({ created: 0, updated: 0, unchanged: 3, failed: 0 })
+    expect(await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')).to.deep.equal(before)
+  })
+
+  it('merges the items of one person, in every spelling of the number', async () => {
+    const { results } = await bulk([
+      { name: 'Bruna', phone: '+55 11 97000-0022', tags: ['a'] },
+      { name: 'Bruna Lima', phone: '+551170000022', tags: ['b'], email: 'bruna@customer.example' },
+    ])
+    expect(results.map(({ status, id }) => [status, id])).to.deep.equal([
+      ['created', results[0]?.id],
+      ['created', results[0]?.id],
+    ])
+    const contact = await get(results[0]?.id)
+    expect(contact).to.include({ name: 'Bruna Lima', email: 'bruna@customer.example' })
+    expect(contact.tags).to.have.length(2)
+  })
+
+  it('answers for each item that is wrong, and stores the others', async () => {
+    const { id, phone } = await buildContact(workspace, { externalId: 'taken' })
+    const { results, counts } = await bulk([
+      { name: 'Fine', phone: newPhone() },
+      { name: 'No number' },
+      { name: '', phone: newPhone() },
+      { phone: newPhone() },
+      { name: 'Unknown field', phone: newPhone(), colour: 'red' },
+      'no object',
+      { name: 'Taken', phone: newPhone(), externalId: 'taken' },
+      { phone, email: 'no address' },
+    ])
+    expect(counts).to.deep.equal({ created: 1, updated: 0, unchanged: 0, failed: 7 })
+    expect(results.map(({ index }) => index)).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7])
+    expect(results.slice(1).map(({ error }) => error?.code)).to.deep.equal([
+      ...Array<string>(5).fill('validation_failed'),
+      'contact_exists',
+      'validation_failed',
+    ])
+    expect(results[4]?.error?.message).to.equal('colour is not a field of a contact')
+    expect((await get(id)).externalId).to.equal('taken')
+  })
+
+  it('creates only, or updates only, as the mode says', async () => {
+    const { phone } = await buildContact(workspace)
+    const items = [
+      { name: 'A', phone },
+      { name: 'B', phone: newPhone() },
+    ]
+    const updated = await bulk(items, { mode: 'update' })
+    expect(updated.results.map(({ status, error }) => [status, error?.code])).to.deep.equal([
+      ['updated', undefined],
+      ['failed', 'not_found'],
+    ])
+    const created = await bulk(items, { mode: 'create' })
+    expect(created.results.map(({ status, error }) => [status, error?.code])).to.deep.equal([
+      ['failed', 'contact_exists'],
+      ['created', undefined],
+    ])
+  })
+
+  it('matches by external ID and by e-mail address, which several contacts may have', async () => {
+    const one = await buildContact(workspace, { externalId: 'crm-1', email: 'one@customer.example' })
+    await buildContact(workspace, { email: 'Shared@customer.example' })
+    await buildContact(workspace, { email: 'shared@customer.example' })
+    const byId = await bulk([{ externalId: 'crm-1', name: 'By ID' }], { matchBy: 'externalId' })
+    expect(byId.results[0]).to.include({ status: 'updated', id: one.id })
+    const byEmail = await bulk(
+      [
+        { email: 'ONE@customer.example', externalId: 'crm-2' },
+        { email: 'shared@customer.example', name: 'X' },
+      ],
+      { matchBy: 'email', mode: 'update' },
+    )
+    expect(byEmail.results.map(({ status, error }) => [status, error?.code])).to.deep.equal([
+      ['updated', undefined],
+      ['failed', 'contact_ambiguous'],
+    ])
+    expect((await get(one.id)).externalId).to.equal('crm-2')
+    const other = await bulk([{ externalId: 'crm-2', phone: newPhone() }], { matchBy: 'externalId' })
+    expect(other.results[0]?.error?.code).to.equal('phone_differs')
+  })
+
+  it('starts workflows only if it is asked to', async () => {
+    await buildWorkflow(workspace, { triggers: [{ type: 'contact_created' }], steps: [say('hello', 'Hello')] })
+    const countRuns = async () => {
+      await app.work()
+      return (await workspace.call('GET', '/api/runs')).total
+    }
+    await bulk([{ name: 'Silent', phone: newPhone() }])
+    expect(await countRuns()).to.equal(0)
+    await bulk([{ name: 'Greeted', phone: newPhone() }], { startWorkflows: true })
+    expect(await countRuns()).to.equal(1)
+  })
+
+  it('stores 500 contacts with as many statements as one, and calls at the same time create each once', async () => {
+    const items = Array.from({ length: 500 }, (_, index) => ({
+      name: `Contact ${index}`,
+      phone: newPhone(),
+      tags: [`tag ${index % 5}`],
+    }))
+    await bulk([{ name: 'First', phone: newPhone(), tags: ['tag 0'] }])
+    const one = await recordStatements(() => bulk([{ name: 'Next', phone: newPhone(), tags: ['tag 0'] }]))
+    const answers: Answer[] = []
+    const all = await recordStatements(async () => void answers.push(await bulk(items)))
+    expect(answers[0]?.counts).to.deep.equal({ created: 500, updated: 0, unchanged: 0, failed: 0 })
+    expect(all.length).to.be.within(one.length, one.length + 3)
+    const fresh = items.map((item) => ({ ...item, phone: newPhone() }))
+    const both = await Promise.all([bulk(fresh), bulk(fresh.toReversed())])
+    expect(both.map(({ counts }) => counts['failed'])).to.deep.equal([0, 0])
+    expect((both[0].counts['created'] ?? 0) + (both[1].counts['created'] ?? 0)).to.equal(500)
+    const tooMany = await workspace.request('POST', '/api/contacts/bulk', { items: Array(501).fill(items[0]) })
+    expect(tooMany.status).to.equal(400)
+  })
+})
