@@ -198,7 +198,8 @@ async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<{ own
  * @throws ForbiddenError
  */
 async function assertManagesKeys(tx: Scope, { user }: UserCaller): Promise<void> {
-  await tx.sql('shareMembers')`select from workspaces where id = ${tx.tenantId} for share`
+  // A shared lock would be a deadlock on a distributed database, where adding a secret locks the workspaces.
+  await tx.sql('lockKeyManagers')`select from workspaces where id = ${tx.tenantId} for no key update`
   const [member] = await tx.sql<{ role: Role }>('readOwnRole')`
     select role from memberships where workspace_id = ${tx.tenantId} and user_id = ${user.id}`
   if (!member || !includesRole(member.role, 'admin')) throw new ForbiddenError()
