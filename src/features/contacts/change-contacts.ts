@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { toRecordset } from '../../platform/database/sql.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -64,8 +65,7 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { rais
          updated_at = ${tx.now()}
        from input x where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id
        returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
-     select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
-     from previous join updated using (id) order by id`
+     ${raises ? COMPARED : NOT_COMPARED}`
   await tx.record(...rows.map(({ contactId }) => ({ type: 'contact.updated' as const, data: { contactId } })))
   if (!raises) return
   await raiseEvents(
@@ -77,6 +77,12 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { rais
     }),
   )
 }
+
+/** The details are read only for workflows, as custom fields may be large. */
+const COMPARED = sqlFragment`select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
+  from previous join updated using (id) order by id`
+const NOT_COMPARED = sqlFragment`select id as contact_id, '{}'::jsonb as previous, '{}'::jsonb as updated
+  from updated where false`
 
 /** Lists the details that differ, as `email` or `fields.plan`. */
 export function diffDetails(previous: Contact, updated: Contact): string[] {

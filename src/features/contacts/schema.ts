@@ -22,7 +22,9 @@ export const phone = z
   })
 
 const fields = json.refine(areFieldsBounded, FIELDS_TOO_LARGE)
-const tagNames = z.array(tagName).max(50)
+/** Tags that one request names. */
+export const TAGS_MAX = 50
+const tagNames = z.array(tagName).max(TAGS_MAX)
 const email = z.email('must be an email address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
 const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])

@@ -52,7 +52,7 @@ describe('POST /api/contacts/bulk', () => {
       externalId: 'crm-9',
     })
     const before = await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')
-    const again = await bulk(items)
+    const again = await bulk([...items, { phone: created.phone, fields: { none: null, zero: undefined } }])
     expect(again.counts).to.deep.equal({ created: 0, updated: 0, unchanged: 3, failed: 0 })
     expect(await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')).to.deep.equal(before)
   })
@@ -67,6 +67,18 @@ describe('POST /api/contacts/bulk', () => {
       ['created', results[0]?.id],
     ])
     const contact = await get(results[0]?.id)
+    const large = { big: 'x'.repeat(40_000) }
+    const phone = newPhone()
+    const tooLarge = await bulk([
+      { name: 'Large', phone, fields: large },
+      { name: 'Large', phone, fields: { more: large.big } },
+      { name: 'Tags', phone: newPhone(), tags: Array.from({ length: 50 }, (_, index) => `t${index}`) },
+    ])
+    expect(tooLarge.results.map(({ status, error }) => [status, error?.code])).to.deep.equal([
+      ['failed', 'validation_failed'],
+      ['failed', 'validation_failed'],
+      ['created', undefined],
+    ])
     expect(contact).to.include({ name: 'Bruna Lima', email: 'bruna@customer.example' })
     expect(contact.tags).to.have.length(2)
   })
@@ -144,6 +156,38 @@ describe('POST /api/contacts/bulk', () => {
     expect(await countRuns()).to.equal(0)
     await bulk([{ name: 'Greeted', phone: newPhone() }], { startWorkflows: true })
     expect(await countRuns()).to.equal(1)
+  })
+
+  it('takes an external ID that others take at the same time for one contact only', async () => {
+    const contacts = await Promise.all(Array.from({ length: 6 }, () => buildContact(workspace)))
+    const answers = await Promise.all(contacts.map(({ phone }) => bulk([{ phone, externalId: 'wanted' }])))
+    const outcomes = answers.map(({ results }) => results[0]?.status ?? '')
+    expect(outcomes.toSorted()).to.deep.equal([...Array<string>(5).fill('failed'), 'updated'])
+    expect(
+      await app.system.db('contacts').where({ tenant_id: workspace.tenantId, external_id: 'wanted' }),
+    ).to.have.length(1)
+  })
+
+  it('reads few of many contacts with one e-mail address, and locks none of them', async () => {
+    const email = 'many@customer.example'
+    const many = Array.from({ length: 50 }, () => ({ name: 'Many', phone: newPhone(), email }))
+    await bulk(many)
+    const { results } = await bulk([{ email, name: 'One' }], { matchBy: 'email' })
+    expect(results[0]?.error?.code).to.equal('contact_ambiguous')
+  })
+
+  it('tells workflows of changed consents and external IDs, once for each contact', async () => {
+    const { phone } = await buildContact(workspace)
+    await buildWorkflow(workspace, {
+      settings: { reentry: 'parallel' },
+      triggers: [{ type: 'contact_updated' }],
+      steps: [say('noted', 'Noted')],
+    })
+    await bulk([{ phone, externalId: 'crm-5', name: 'New', consent: { marketing: 'opted_in' } }], {
+      startWorkflows: true,
+    })
+    await app.work()
+    expect((await workspace.call('GET', '/api/runs')).total).to.equal(1)
   })
 
   it('stores 500 contacts with as many statements as one, and calls at the same time create each once', async () => {

@@ -1,67 +1,76 @@
 import { Contact as ContactRow } from '../../../models/contacts.ts'
 import type { Scope } from '../../../scope/scope.ts'
-import { type Person, toKey } from './persons.ts'
+import type { Person } from './persons.ts'
 import type { MatchBy } from './schema.ts'
 
-/** Finds the contacts of persons, by their keys. Several contacts may have one e-mail address. */
-export async function findContacts(
-  tx: Scope,
-  persons: Person[],
-  matchBy: MatchBy,
-  { isLocked = false } = {},
-): Promise<Map<string, ContactRow[]>> {
+type Found = { key: string; id: string }
+
+/** Finds the contacts of persons by their keys: of several with one e-mail address two, which are too many already. */
+export async function findContacts(tx: Scope, persons: Person[], matchBy: MatchBy): Promise<Map<string, string[]>> {
   const keys = persons.map(({ key }) => key)
-  const phones = persons.flatMap(({ item }) => item.phone ?? [])
-  const query = tx.query(ContactRow).orderBy('id')
-  if (matchBy === 'externalId') void query.whereIn('externalId', keys)
-  else if (matchBy === 'email') void query.whereRaw('lower(email) = any(?)', [keys])
-  // A contact without a match key is found by its exact number.
-  else
-    void query.where((either) =>
-      either.whereIn('phoneKey', keys).orWhere((exact) => exact.whereIn('phone', phones).whereNull('phoneKey')),
-    )
-  const rows = await (isLocked ? query.forUpdate() : query)
-  const found = new Map<string, ContactRow[]>()
-  for (const row of rows) {
-    const key = matchBy === 'phone' ? (row.phoneKey ?? toKey(row, matchBy)) : toKey(row, matchBy)
-    if (key !== null) found.set(key, [...(found.get(key) ?? []), row])
-  }
+  const found = new Map<string, string[]>()
+  for (const { key, id } of await FINDERS[matchBy](tx, keys)) found.set(key, [...(found.get(key) ?? []), id])
+  const missing = matchBy === 'phone' ? persons.filter(({ key }) => !found.has(key)) : []
+  for (const { key, id } of await findByExactPhone(tx, missing)) if (!found.has(key)) found.set(key, [id])
   return found
 }
 
-/** Contacts by what only one of them may have. */
-export class Owners {
-  readonly #owners: Map<string, string>
+const FINDERS: Record<MatchBy, (tx: Scope, keys: string[]) => Promise<Found[]>> = {
+  phone: (tx, keys) => tx.sql<Found>('findByPhoneKeys')`
+    select phone_key as key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${keys})`,
+  externalId: (tx, keys) => tx.sql<Found>('findByExternalIds')`
+    select external_id as key, id from contacts where tenant_id = ${tx.tenantId} and external_id = any(${keys})`,
+  email: (tx, keys) => tx.sql<Found>('findByEmails')`
+    select keys.key, c.id from unnest(${keys}::text[]) as keys (key)
+    cross join lateral (select id from contacts c
+      where c.tenant_id = ${tx.tenantId} and lower(c.email) = keys.key order by c.id limit 2) c`,
+}
 
-  constructor(owners: Map<string, string>) {
-    this.#owners = owners
-  }
+/** A contact of before there were match keys has none, and is found by its exact number. */
+async function findByExactPhone(tx: Scope, persons: Person[]): Promise<Found[]> {
+  const keys = new Map(persons.flatMap(({ key, phones }) => phones.map((phone) => [phone, key] as const)))
+  if (keys.size === 0) return []
+  const rows = await tx.sql<{ phone: string; id: string }>('findByExactPhones')`
+    select phone, id from contacts
+    where tenant_id = ${tx.tenantId} and phone = any(${[...keys.keys()]}) and phone_key is null order by id`
+  return rows.flatMap(({ phone, id }) => {
+    const key = keys.get(phone)
+    return key === undefined ? [] : [{ key, id }]
+  })
+}
 
-  /** Returns false if another contact has the value, or gets it by this call. */
-  claim(value: string, contactId: string): boolean {
-    const owner = this.#owners.get(value) ?? contactId
-    this.#owners.set(value, owner)
-    return owner === contactId
-  }
+/** Locks contacts and reads what items change. Their custom fields, which may be large, are read if an item has some. */
+export async function lockContacts(
+  tx: Scope,
+  ids: string[],
+  { withFields }: { withFields: boolean },
+): Promise<Map<string, ContactRow>> {
+  if (ids.length === 0) return new Map()
+  const rows = await tx
+    .query(ContactRow)
+    .whereIn('id', ids)
+    .orderBy('id')
+    .select('id', 'name', 'phone', 'email', 'language', 'timezone', 'externalId', ...(withFields ? ['fields'] : []))
+    .forNoKeyUpdate()
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Finds who has the external IDs of the items. */
-export async function findOwners(tx: Scope, persons: Person[]): Promise<Owners> {
+export async function findOwners(tx: Scope, persons: Person[]): Promise<Map<string, string>> {
   const externalIds = persons.flatMap(({ item }) => item.externalId ?? [])
-  if (externalIds.length === 0) return new Owners(new Map())
-  const rows = await tx.sql<{ id: string; externalId: string }>('findExternalIds')`
-    select id, external_id from contacts where tenant_id = ${tx.tenantId} and external_id = any(${externalIds})`
-  return new Owners(new Map(rows.map(({ id, externalId }) => [externalId, id])))
+  if (externalIds.length === 0) return new Map()
+  const rows = await FINDERS.externalId(tx, externalIds)
+  return new Map(rows.map(({ key, id }) => [key, id]))
 }
 
 /** Lists the tags of contacts, in lower case. */
-export async function listTagNames(tx: Scope, contacts: ContactRow[]): Promise<Map<string, Set<string>>> {
+export async function listTagNames(tx: Scope, ids: string[]): Promise<Map<string, Set<string>>> {
   const names = new Map<string, Set<string>>()
-  if (contacts.length === 0) return names
+  if (ids.length === 0) return names
   const rows = await tx.sql<{ contactId: string; name: string }>('listTagNames')`
     select ct.contact_id, lower(t.name) as name from contact_tags ct
     join tags t on t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
-    where ct.tenant_id = ${tx.tenantId} and ct.contact_id = any(${contacts.map(({ id }) => id)})`
+    where ct.tenant_id = ${tx.tenantId} and ct.contact_id = any(${ids})`
   for (const { contactId, name } of rows) names.set(contactId, (names.get(contactId) ?? new Set()).add(name))
   return names
 }

@@ -1,10 +1,12 @@
 import { toPhoneKey } from '../../../platform/phone.ts'
+import { areFieldsBounded, FIELDS_TOO_LARGE } from '../../../steps/contacts/contact-fields.ts'
+import { TAGS_MAX } from '../schema.ts'
 import { BulkItem, type BulkResult, type MatchBy } from './schema.ts'
 
 export type ItemError = NonNullable<BulkResult['error']>
 
 /** The items of one person, merged. `key` is the value that they match by, in its normal form. */
-export type Person = { key: string; item: BulkItem; indexes: number[] }
+export type Person = { key: string; item: BulkItem; indexes: number[]; phones: string[] }
 
 /** Checks each item by itself, and merges those of one person. */
 export function readPersons(
@@ -15,37 +17,45 @@ export function readPersons(
   const failed = new Map<number, ItemError>()
   for (const [index, raw] of items.entries()) {
     const parsed = BulkItem.safeParse(raw)
-    if (!parsed.success) {
-      failed.set(index, invalidItem(parsed.error.issues[0]))
-      continue
-    }
-    const item = parsed.data
-    const key = toKey(item, matchBy)
-    if (key === null) {
-      failed.set(index, { code: 'validation_failed', message: `${matchBy} is required, as items match by it` })
-      continue
-    }
-    const person = persons.get(key)
-    if (person) {
-      person.item = merge(person.item, item)
-      person.indexes.push(index)
-    } else persons.set(key, { key, item, indexes: [index] })
+    const key = parsed.success ? toKey(parsed.data, matchBy) : null
+    if (!parsed.success) failed.set(index, invalidItem(parsed.error.issues[0]))
+    else if (key === null) failed.set(index, invalid(`${matchBy} is required, as items match by it`))
+    else addItem(persons, { key, item: parsed.data, index })
+  }
+  for (const [key, { item, indexes }] of persons) {
+    // Each item is within the limits, and their merger may not be.
+    const error =
+      (item.tags?.length ?? 0) > TAGS_MAX
+        ? invalid(`tags: must have at most ${TAGS_MAX} entries, in all items of the person`)
+        : areFieldsBounded(item.fields ?? {})
+          ? undefined
+          : invalid(`fields: ${FIELDS_TOO_LARGE}, in all items of the person`)
+    if (!error) continue
+    persons.delete(key)
+    for (const index of indexes) failed.set(index, error)
   }
   return { persons: [...persons.values()], failed }
 }
 
-/** Returns the value by which an item or a contact is found, in the form that is the same for one person. */
-export function toKey(
-  { phone, externalId, email }: Partial<Record<MatchBy, string | null | undefined>>,
-  matchBy: MatchBy,
-): string | null {
+function addItem(persons: Map<string, Person>, { key, item, index }: { key: string; item: BulkItem; index: number }) {
+  const person = persons.get(key) ?? { key, item: {}, indexes: [], phones: [] }
+  person.item = merge(person.item, item)
+  person.indexes.push(index)
+  if (item.phone !== undefined) person.phones.push(item.phone)
+  persons.set(key, person)
+}
+
+/** Returns the value by which an item is found, in the form that is the same for one person. */
+function toKey({ phone, externalId, email }: BulkItem, matchBy: MatchBy): string | null {
   if (matchBy === 'externalId') return externalId ?? null
   if (matchBy === 'email') return email?.toLowerCase() ?? null
-  return phone == null ? null : toPhoneKey(phone)
+  return phone === undefined ? null : toPhoneKey(phone)
 }
 
 function merge(former: BulkItem, later: BulkItem): BulkItem {
-  const tags = [...(former.tags ?? []), ...(later.tags ?? [])]
+  const tags = [
+    ...new Map([...(former.tags ?? []), ...(later.tags ?? [])].map((tag) => [tag.toLowerCase(), tag])).values(),
+  ]
   return {
     ...former,
     ...later,
@@ -57,10 +67,10 @@ function merge(former: BulkItem, later: BulkItem): BulkItem {
 type Issue = { code: string; path: PropertyKey[]; message: string; keys?: string[] }
 
 function invalidItem(issue: Issue | undefined): ItemError {
-  const path = issue?.path.join('.') ?? ''
-  const message =
-    issue?.code === 'unrecognized_keys'
-      ? `${issue.keys?.[0] ?? 'a field'} is not a field of a contact`
-      : `${path || 'the item'} ${issue?.message ?? 'is not valid'}`
+  if (issue?.code === 'unrecognized_keys') return invalid(`${issue.keys?.[0] ?? 'a field'} is not a field of a contact`)
+  return invalid(`${issue?.path.join('.') || 'the item'} ${issue?.message ?? 'is not valid'}`)
+}
+
+export function invalid(message: string): ItemError {
   return { code: 'validation_failed', message }
 }

@@ -51,6 +51,8 @@ const count = z.int()
 
 export const BulkResults = z.object({
   results: z.array(BulkResult),
-  counts: z.object({ created: count, updated: count, unchanged: count, failed: count }),
+  counts: z
+    .object({ created: count, updated: count, unchanged: count, failed: count })
+    .meta({ description: 'Contacts that were created, updated and left as they are, and items that failed' }),
 })
 export type BulkResults = z.infer<typeof BulkResults>
