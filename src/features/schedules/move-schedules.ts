@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { schedule } from '../../triggers/schedule.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { listPublished } from '../automation/published-workflows.ts'
-import { toScheduleRow } from './replace-schedules.ts'
+import { REVIVE_SQL, toScheduleRow } from './replace-schedules.ts'
 
 type Zones = { from: string; to: string }
 type MovedSchedule = ReturnType<typeof toScheduleRow> & { workflowId: string; formerKey: string }
@@ -34,13 +34,14 @@ export async function moveSchedules(tx: Scope, zones: Zones): Promise<void> {
   const added = await tx.sql<{ workflowId: string; key: string }>('addMovedSchedules')`
     insert into schedules (tenant_id, workflow_id, key, cron, at, timezone, group_id, next_at, cursor, created_at)
     select ${tx.tenantId}::uuid, s.workflow_id, x.key, s.cron, x.at, ${zones.to}, s.group_id,
-      case when x.is_shared then x.next_at when s.next_at <= ${tx.now()} or s.cursor is not null then s.next_at
-        when s.next_at is not null then x.next_at end, case when not x.is_shared then s.cursor end, s.created_at
+      case when s.next_at is null or (x.is_shared and s.at is not null and s.next_at <= ${tx.now()}) then null
+        when x.is_shared then x.next_at
+        when s.next_at <= ${tx.now()} or s.cursor is not null then s.next_at else x.next_at end, case when not x.is_shared then s.cursor end, s.created_at
     from jsonb_to_recordset(${changes}::jsonb) as x (workflow_id uuid, former_key text, key text, at timestamptz,
       next_at timestamptz, is_shared boolean)
     join schedules s on s.workflow_id = x.workflow_id and s.key = x.former_key
     where s.tenant_id = ${tx.tenantId}
-    on conflict (tenant_id, workflow_id, key) do nothing returning workflow_id, key`
+    ${REVIVE_SQL} returning workflow_id, key`
   const addedKeys = new Set(added.map(({ workflowId, key }) => `${workflowId} ${key}`))
   const left = rows.filter((row) => !row.is_shared)
   const ended = await endSchedules(
@@ -92,5 +93,5 @@ async function compareSchedules(
     // Finding the next time of a rare schedule takes a while.
     await setImmediate()
   }
-  return { moved, kept }
+  return { moved: [...new Map(moved.map((row) => [`${row.workflowId} ${row.key}`, row])).values()], kept }
 }

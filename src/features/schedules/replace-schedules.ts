@@ -3,6 +3,7 @@ import { schedule, type ScheduleTrigger } from '../../triggers/schedule.ts'
 import { nextOccurrence } from '../../platform/calendar/cron.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
 
@@ -17,15 +18,22 @@ export async function replaceSchedules(
 ): Promise<void> {
   const triggers = (compiled?.triggers ?? []).filter(schedule.is)
   const zone = await workflowTimezone(tx, compiled?.settings.timezone ?? null)
-  const rows = triggers.map((trigger) => toScheduleRow(trigger, zone, tx.now()))
+  // Triggers with the same settings share a schedule.
+  const byKey = new Map(triggers.map((trigger) => toScheduleRow(trigger, zone, tx.now())).map((row) => [row.key, row]))
+  const rows = [...byKey.values()]
   const keys = rows.map(({ key }) => key)
   await tx.sql('deleteSchedules')`
     delete from schedules where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and not key = any(${keys})`
   if (rows.length === 0) return
   const added = rows.map((row) => ({ workflowId, ...row, createdAt: tx.now() }))
   await tx.sql('addSchedules')`
-    ${insertRowsSql('schedules', tx.tenantId, added)} on conflict (tenant_id, workflow_id, key) do nothing`
+    ${insertRowsSql('schedules', tx.tenantId, added)} ${REVIVE_SQL}`
 }
+
+/** Inserts a schedule unless there is one. One that only completes its last occurrence goes on. */
+export const REVIVE_SQL = sqlFragment`on conflict (tenant_id, workflow_id, key) do update set cron = excluded.cron,
+  at = excluded.at, next_at = coalesce(schedules.next_at, excluded.next_at)
+  where schedules.cron is null and excluded.cron is not null`
 
 /** Builds the row of a trigger. `defaultZone` is that of a trigger which names none. */
 export function toScheduleRow({ cron, at, timezone, groupId }: ScheduleTrigger, defaultZone: string, now: Date) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import {
   buildContact,
   buildMember,
@@ -114,9 +114,9 @@ describe('workspace settings', () => {
     expect((await listScheduledTimes()).at(-1)).to.equal('2026-03-02T12:00:00.000Z')
   })
 
-  for (const [timezone, later] of [
-    ['UTC', 3],
-    ['America/Sao_Paulo', 2],
+  for (const [timezone, later, next] of [
+    ['UTC', 3, 1],
+    ['America/Sao_Paulo', 2, 2],
   ] as const) {
     it(`a change of the time zone starts an occurrence that is due once, beside a trigger of ${timezone}`, async () => {
       await publish({ cron: '0 9 * * *' }, { cron: '0 9 * * *', timezone })
@@ -128,6 +128,9 @@ describe('workspace settings', () => {
       expect(await listScheduledTimes()).to.have.length(later)
       clock.advance(3 * HOUR)
       expect(await listScheduledTimes()).to.have.length(later)
+      await owner.call('PATCH', PATH, { timezone: 'UTC' })
+      clock.advance(DAY)
+      expect(await listScheduledTimes()).to.have.length(later + next)
     })
   }
 
