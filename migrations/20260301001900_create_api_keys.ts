@@ -19,6 +19,8 @@ export async function up(knex: Knex): Promise<void> {
       limit_per_minute integer not null check (limit_per_minute between 1 and 10000),
       -- The member or key that created it.
       created_by jsonb not null,
+      -- The people who have been given a secret of it, themselves or through a key that they hold.
+      known_to uuid[] not null,
       expires_at timestamptz(3),
       -- The end of the secret before the last rotation.
       previous_expires_at timestamptz(3),

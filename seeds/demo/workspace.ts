@@ -44,6 +44,7 @@ async function seedApiKey(tx: Knex, owner: Actor, times: { created_at: Date; upd
     ip_ranges: PRIVATE_NETWORKS,
     limit_per_minute: 1000,
     created_by: JSON.stringify(owner),
+    known_to: [owner.id],
     ...times,
   })
   await tx('api_key_routes').insert({

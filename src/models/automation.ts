@@ -216,6 +216,7 @@ export class ApiKey extends TenantModel {
   declare channelIds: string[] | null
   declare limitPerMinute: number
   declare createdBy: { type: string; id: string | null; name: string | null }
+  declare knownTo: string[]
   declare expiresAt: Date | null
   declare previousExpiresAt: Date | null
   declare lastUsedAt: Date | null

@@ -32,7 +32,7 @@ export async function createApiKey({ scope, caller }: Call, input: CreateApiKey)
   const { scopes: grants, ...columns } = input
   assertFuture(columns.expiresAt, scope.now())
   return scope.transaction(async (tx) => {
-    const { own } = await lockKeys(tx, caller, [])
+    const { own, holders } = await lockKeys(tx, caller, [])
     assertWithin(own, { ...columns, grants })
     await assertRowLimit(tx, 'apiKeys')
     await assertChannels(tx, columns.channelIds)
@@ -45,6 +45,7 @@ export async function createApiKey({ scope, caller }: Call, input: CreateApiKey)
       grants,
       lastFour: secret.slice(-4),
       createdBy: toSender(tx.actor),
+      knownTo: holders,
       createdAt: now,
       updatedAt: now,
     })
@@ -89,7 +90,7 @@ export async function rotateApiKey(
 ): Promise<ApiKeyWithSecret> {
   const secret = newApiKeySecret()
   const rotated = await scope.transaction(async (tx) => {
-    const { target: existing } = await lockTarget(tx, caller, apiKeyId)
+    const { target: existing, holders } = await lockTarget(tx, caller, apiKeyId)
     assertUsable(existing)
     if (existing.expiresAt && existing.expiresAt <= tx.now())
       throw new ConflictError('api_key_expired', 'The API key has expired. Give it another expiresAt first')
@@ -97,7 +98,8 @@ export async function rotateApiKey(
     const columns = {
       lastFour: secret.slice(-4),
       previousExpiresAt,
-      createdBy: toCreator(existing, tx.actor),
+      // Who knows a former secret holds the key as long as that may work.
+      knownTo: previousExpiresAt ? [...new Set([...existing.knownTo, ...holders])] : holders,
       updatedAt: tx.now(),
     }
     await tx.query(ApiKeyRow).findOne('id', apiKeyId).patch(columns)
@@ -149,11 +151,6 @@ async function deleteSecrets(tx: Scope, apiKeyId: string): Promise<void> {
     delete from api_key_routes where tenant_id = ${tx.tenantId} and api_key_id = ${apiKeyId}`
 }
 
-/** Returns who has been given the secret. A key that rotates itself stays that of its creator. */
-function toCreator({ id, createdBy }: ApiKeyRow, actor: Scope['actor']): ApiKeyRow['createdBy'] {
-  return actor.id === id ? createdBy : toSender(actor)
-}
-
 function addRoute(tx: Scope, apiKeyId: string, secret: string): Promise<unknown> {
   return tx.sql('addRoute')`
     insert into api_key_routes (secret_hash, tenant_id, api_key_id) values (${hashToken(secret)}, ${tx.tenantId}, ${apiKeyId})`
@@ -167,39 +164,40 @@ async function lockTarget(
   tx: Scope,
   caller: Caller,
   apiKeyId: string,
-): Promise<{ own: Rights | null; target: ApiKeyRow }> {
-  const { own, rows } = await lockKeys(tx, caller, isUuid(apiKeyId) ? [apiKeyId.toLowerCase()] : [])
+): Promise<{ own: Rights | null; holders: string[]; target: ApiKeyRow }> {
+  const { own, holders, rows } = await lockKeys(tx, caller, isUuid(apiKeyId) ? [apiKeyId.toLowerCase()] : [])
   const target = rows.find(({ id }) => id === apiKeyId.toLowerCase())
   if (!target) throw new NotFoundError('API key')
   assertWithin(own, target)
-  return { own, target }
+  return { own, holders, target }
 }
 
-/**
- * Locks keys, and the one that makes the call if it is one, whose rights stay until the transaction ends: a key that is
- * being revoked leaves no other one behind.
- * @throws UnauthorizedError if it has been revoked since the call began
- */
-async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<{ own: Rights | null; rows: ApiKeyRow[] }> {
-  const key = 'key' in caller ? caller.key : undefined
-  if (!('key' in caller)) await assertManagesKeys(tx, caller)
-  const locked = [...ids, ...(key ? [key.id] : [])]
-  const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []
-  if (!key) return { own: null, rows }
-  const own = rows.find(({ id }) => id === key.id)
-  if (!own || own.revokedAt) throw new UnauthorizedError()
-  // The end of the secret, if that is earlier.
-  return { own: { ...own, expiresAt: key.expiresAt }, rows }
-}
+type Locked = { own: Rights | null; holders: string[]; rows: ApiKeyRow[] }
 
 /**
- * Reads the role under a lock that changes of members wait for, as that of the request may be seconds old: who is being
- * removed leaves no key behind.
- * @throws ForbiddenError
+ * Locks keys, and the one that makes the call if it is one. `holders` are the people to whom a new secret is given. The lock
+ * of the members comes first: who is being removed, and a key that is being revoked, leave no other one behind.
+ * @throws UnauthorizedError if the key has been revoked since the call began; ForbiddenError for a member who may not manage
+ * keys any more
  */
-async function assertManagesKeys(tx: Scope, { user }: UserCaller): Promise<void> {
+async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<Locked> {
   // A shared lock would be a deadlock on a distributed database, where adding a secret locks the workspaces.
   await tx.sql('lockKeyManagers')`select from workspaces where id = ${tx.tenantId} for no key update`
+  const key = 'key' in caller ? caller.key : undefined
+  const locked = [...ids, ...(key ? [key.id] : [])]
+  const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []
+  if (!('key' in caller)) {
+    await assertManagesKeys(tx, caller)
+    return { own: null, holders: [caller.user.id], rows }
+  }
+  const own = rows.find(({ id }) => id === caller.key.id)
+  if (!own || own.revokedAt) throw new UnauthorizedError()
+  // The end of the secret, if that is earlier.
+  return { own: { ...own, expiresAt: caller.key.expiresAt }, holders: own.knownTo, rows }
+}
+
+/** Reads the role under the lock of the members, as that of the request may be seconds old. @throws ForbiddenError */
+async function assertManagesKeys(tx: Scope, { user }: UserCaller): Promise<void> {
   const [member] = await tx.sql<{ role: Role }>('readOwnRole')`
     select role from memberships where workspace_id = ${tx.tenantId} and user_id = ${user.id}`
   if (!member || !includesRole(member.role, 'admin')) throw new ForbiddenError()

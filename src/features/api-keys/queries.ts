@@ -31,7 +31,7 @@ export async function getApiKey(scope: Scope, { apiKeyId }: ApiKeyRef): Promise<
   return toApiKey(row, scope.now())
 }
 
-function toApiKey({ grants, previousExpiresAt, ...row }: ApiKeyRow, now: Date): ApiKey {
+function toApiKey({ grants, knownTo: _knownTo, previousExpiresAt, ...row }: ApiKeyRow, now: Date): ApiKey {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now
   const isPreviousValid = previousExpiresAt !== null && previousExpiresAt > now && row.revokedAt === null
   return {

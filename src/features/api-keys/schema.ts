@@ -76,7 +76,7 @@ export const ApiKey = z
     channelIds: z.array(id).nullable(),
     limitPerMinute: z.int(),
     createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
-      description: 'The member or API key that has been given the secret: that created it, or rotated it last',
+      description: 'The member or API key that created it',
       examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
     }),
     expiresAt: timestamp.nullable(),

@@ -3,7 +3,7 @@ import { includesRole } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { assertPerson, type Caller } from '../../trpc/caller.ts'
-import { revokeCreatedKeys } from '../api-keys/revoke-created.ts'
+import { revokeKnownKeys } from '../api-keys/revoke-known.ts'
 import { assignConversations } from '../conversations/assign-conversations.ts'
 import { revokeGranted } from './invitations/revoke-granted.ts'
 import { getMember } from './queries.ts'
@@ -17,7 +17,7 @@ const PORTIONS_MAX = 10_000
 
 /**
  * Gives a member another role. It ends cached sessions and, if it is a lower one, open subscriptions at once. Who may not
- * manage API keys any more loses those that they have created.
+ * manage API keys any more loses those that they hold.
  * @throws ForbiddenError, NotFoundError; ConflictError `last_owner`
  */
 export async function updateMember(
@@ -32,7 +32,7 @@ export async function updateMember(
     await revokeGranted(tx, userId, role)
     await tx.sql('updateMember')`
       update memberships set role = ${role} where workspace_id = ${tx.tenantId} and user_id = ${userId}`
-    const keys = includesRole(role, 'admin') ? [] : await revokeCreatedKeys(tx, userId)
+    const keys = includesRole(role, 'admin') ? [] : await revokeKnownKeys(tx, userId)
     await tx.record({ type: 'member.updated', data: { userId } })
     return { member: await getMember(tx, { userId }), keys }
   })
@@ -41,7 +41,7 @@ export async function updateMember(
 }
 
 /**
- * Removes a member, whose access ends at once with the API keys that they have created, and unassigns its conversations.
+ * Removes a member, whose access ends at once with the API keys that they hold, and unassigns its conversations.
  * @throws ForbiddenError, NotFoundError; ConflictError `last_owner`
  */
 export function removeMember(context: Context, { userId }: MemberRef): Promise<Record<string, never>> {
@@ -71,7 +71,7 @@ async function remove(
   const keys = await scope.transaction(async (tx) => {
     await check(tx)
     await revokeGranted(tx, userId, null)
-    const revoked = await revokeCreatedKeys(tx, userId)
+    const revoked = await revokeKnownKeys(tx, userId)
     await unassignPortion(tx, userId)
     await tx.sql('removeMember')`
       delete from memberships where workspace_id = ${tx.tenantId} and user_id = ${userId}`

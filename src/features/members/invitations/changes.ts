@@ -118,6 +118,9 @@ async function assertFits(tx: Scope, existing: Existing | undefined): Promise<vo
 
 /** Counts those of all workspaces, of which a person may have several. @throws ConflictError `too_many_invitations` */
 async function assertFewEmails(tx: Scope, { email, inviterId }: { email: string; inviterId: string }): Promise<void> {
+  // Those of other workspaces are counted one after the other, too.
+  for (const subject of [`inviter ${inviterId}`, `invited ${email}`])
+    await tx.sql('lockInvitationCount')`select pg_advisory_xact_lock(hashtextextended(${subject}, 0))`
   const since = addMs(tx.now(), -DAY)
   const [row] = await tx.sql<{ emails: number; invited: number }>('countInvitationEmails')`
     select (select coalesce(sum(email_count), 0)::int from invitations where email = ${email} and emails_since > ${since}) as emails,
