@@ -303,7 +303,10 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
     apiKey: await create('/api/api-keys', { name: 'k', scopes: ['full'] }),
     broadcast: await create('/api/broadcasts', { name: 'B', templateId: template, audience: { groupIds: [group] } }),
     test: await create(`/api/workflows/${workflow}/tests`, { name: 'T', dialogue: [], expectation: {} }),
-    invitation: await create('/api/invitations', { email: 'guest@people.example', role: 'agent' }),
+    invitation: await create('/api/invitations', {
+      email: `guest-${workspace.tenantId}@people.example`,
+      role: 'agent',
+    }),
     user: workspace.userId,
     deadLetter,
   }
