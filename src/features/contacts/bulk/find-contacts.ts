@@ -1,5 +1,6 @@
 import { Contact as ContactRow } from '../../../models/contacts.ts'
 import type { Scope } from '../../../scope/scope.ts'
+import { findByPhone } from '../find-or-create-contacts.ts'
 import type { Person } from './persons.ts'
 import type { MatchBy } from './schema.ts'
 
@@ -7,36 +8,35 @@ type Found = { key: string; id: string }
 
 /** Finds the contacts of persons by their keys: of several with one e-mail address two, which are too many already. */
 export async function findContacts(tx: Scope, persons: Person[], matchBy: MatchBy): Promise<Map<string, string[]>> {
+  if (matchBy === 'phone') {
+    const phones = persons.flatMap((person) => person.phones)
+    const contacts = await findByPhone(
+      tx,
+      phones.map((phone) => ({ phone })),
+    )
+    return new Map([...contacts].map(([key, id]) => [key, [id]]))
+  }
   const keys = persons.map(({ key }) => key)
+  const rows = matchBy === 'email' ? await findByEmail(tx, keys) : await findByExternalId(tx, keys)
   const found = new Map<string, string[]>()
-  for (const { key, id } of await FINDERS[matchBy](tx, keys)) found.set(key, [...(found.get(key) ?? []), id])
-  const missing = matchBy === 'phone' ? persons.filter(({ key }) => !found.has(key)) : []
-  for (const { key, id } of await findByExactPhone(tx, missing)) if (!found.has(key)) found.set(key, [id])
+  for (const { key, id } of rows) {
+    const ids = found.get(key)
+    if (ids) ids.push(id)
+    else found.set(key, [id])
+  }
   return found
 }
 
-const FINDERS: Record<MatchBy, (tx: Scope, keys: string[]) => Promise<Found[]>> = {
-  phone: (tx, keys) => tx.sql<Found>('findByPhoneKeys')`
-    select phone_key as key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${keys})`,
-  externalId: (tx, keys) => tx.sql<Found>('findByExternalIds')`
-    select external_id as key, id from contacts where tenant_id = ${tx.tenantId} and external_id = any(${keys})`,
-  email: (tx, keys) => tx.sql<Found>('findByEmails')`
-    select keys.key, c.id from unnest(${keys}::text[]) as keys (key)
-    cross join lateral (select id from contacts c
-      where c.tenant_id = ${tx.tenantId} and lower(c.email) = keys.key order by c.id limit 2) c`,
+function findByExternalId(tx: Scope, externalIds: string[]): Promise<Found[]> {
+  return tx.sql<Found>('findByExternalIds')`
+    select external_id as key, id from contacts where tenant_id = ${tx.tenantId} and external_id = any(${externalIds})`
 }
 
-/** A contact of before there were match keys has none, and is found by its exact number. */
-async function findByExactPhone(tx: Scope, persons: Person[]): Promise<Found[]> {
-  const keys = new Map(persons.flatMap(({ key, phones }) => phones.map((phone) => [phone, key] as const)))
-  if (keys.size === 0) return []
-  const rows = await tx.sql<{ phone: string; id: string }>('findByExactPhones')`
-    select phone, id from contacts
-    where tenant_id = ${tx.tenantId} and phone = any(${[...keys.keys()]}) and phone_key is null order by id`
-  return rows.flatMap(({ phone, id }) => {
-    const key = keys.get(phone)
-    return key === undefined ? [] : [{ key, id }]
-  })
+function findByEmail(tx: Scope, emails: string[]): Promise<Found[]> {
+  return tx.sql<Found>('findByEmails')`
+    select keys.key, c.id from unnest(${emails}::text[]) as keys (key)
+    cross join lateral (select id from contacts c
+      where c.tenant_id = ${tx.tenantId} and lower(c.email) = keys.key order by c.id limit 2) c`
 }
 
 /** Locks contacts and reads what items change. Their custom fields, which may be large, are read if an item has some. */
@@ -59,7 +59,7 @@ export async function lockContacts(
 export async function findOwners(tx: Scope, persons: Person[]): Promise<Map<string, string>> {
   const externalIds = persons.flatMap(({ item }) => item.externalId ?? [])
   if (externalIds.length === 0) return new Map()
-  const rows = await FINDERS.externalId(tx, externalIds)
+  const rows = await findByExternalId(tx, externalIds)
   return new Map(rows.map(({ key, id }) => [key, id]))
 }
 
