@@ -6,6 +6,7 @@ const RESET_EMAILS = 'integration/auth/password-reset-emails.test.ts'
 const MEMBERS = 'integration/api/members.test.ts'
 const INVITATIONS = 'integration/api/invitations.test.ts'
 const FIND = 'src/features/auth/sessions/find-session.ts'
+const TWO_FACTOR = ['integration/auth/two-factor.test.ts']
 const API_KEYS = ['integration/auth/api-keys.test.ts']
 
 export const AUTH: Area = {
@@ -49,21 +50,42 @@ export const AUTH: Area = {
     },
     {
       name: 'a sign-in with the old password survives a concurrent reset',
-      file: 'src/features/auth/sign-in.ts',
-      original: '.where({ user_id: userId, password_hash: passwordHash })',
-      mutated: '.where({ user_id: userId })',
+      file: 'src/features/auth/check-password.ts',
+      original: '.where({ user_id: user.id, password_hash: passwordHash })',
+      mutated: '.where({ user_id: user.id })',
     },
     {
       name: 'a sign-in does not lock the password that it checked',
-      file: 'src/features/auth/sign-in.ts',
+      file: 'src/features/auth/check-password.ts',
       original: '    .forShare()\n',
       mutated: '',
     },
     {
       name: 'a failed sign-in is not counted',
-      file: 'src/features/auth/check-password.ts',
+      file: 'src/features/auth/count-guess.ts',
       original: 'await attempt.fail()',
       mutated: 'await attempt.release()',
+    },
+    {
+      name: 'a code of the second factor works twice',
+      file: 'src/features/auth/two-factors.ts',
+      original: ' and last_step < ${step} returning',
+      mutated: ' returning',
+      tests: TWO_FACTOR,
+    },
+    {
+      name: 'a sign-in that waits for a code survives a change of the password',
+      file: 'src/features/auth/two-factor/challenge.ts',
+      original: 'expiresAt, passwordHash, twoFactor',
+      mutated: 'expiresAt, twoFactor',
+      tests: TWO_FACTOR,
+    },
+    {
+      name: 'sessions from before the second factor go on',
+      file: 'src/features/auth/two-factor/verify.ts',
+      original: `await tx.db('sessions').where('user_id', user.id).whereNot('id', sessionId).delete()`,
+      mutated: '',
+      tests: TWO_FACTOR,
     },
     {
       name: 'a session works after it has expired',

@@ -9,6 +9,7 @@ import type { KeyCaller, UserCaller } from '../trpc/caller.ts'
 import { findKey } from './api-key.ts'
 
 const SESSION_COOKIE = 'session_token'
+const TWO_FACTOR_COOKIE = 'two_factor'
 
 /** Resolves a session token and the caller's role in the named workspace. `cookie` is to be set on the answer. */
 export type Identify = (claim: {
@@ -52,6 +53,7 @@ export function createContexts({ log, limits, resolveAddress, identify, scopes }
       caller: identity?.caller ?? null,
       key: apiKey,
       sessionToken,
+      twoFactorToken: apiKey ? null : readCookie(ctx, TWO_FACTOR_COOKIE),
       client: { ipAddress, addressKey: key, userAgent: ctx.get('user-agent').slice(0, 255) || null },
       transport,
       batch: isBatch ? new BatchBudget() : null,
@@ -101,14 +103,18 @@ function readKey(ctx: Context, tenantId: string | null): KeyCaller | null {
   return { key, workspace: isSame ? { id: key.workspaceId } : 'refused' }
 }
 
-/** Two cookies of this name with different values mean that one was planted: neither is accepted. */
 export function readSessionToken(ctx: Context): string | null {
+  return readCookie(ctx, SESSION_COOKIE)
+}
+
+/** Two cookies of one name with different values mean that one was planted: neither is accepted. */
+function readCookie(ctx: Context, name: string): string | null {
   const values = ctx
     .get('cookie')
     .split(';')
     .flatMap((pair) => {
       const at = pair.indexOf('=')
-      return pair.slice(0, at).trim() === SESSION_COOKIE ? [pair.slice(at + 1).trim()] : []
+      return pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : []
     })
   const [token = null, ...others] = new Set(values)
   return others.length === 0 ? token : null

@@ -17,6 +17,7 @@ export type User = {
   name: string
   image: string | null
   emailVerified: boolean
+  twoFactorEnabled: boolean
   createdAt: Date
   updatedAt: Date
 }

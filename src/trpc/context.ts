@@ -29,6 +29,8 @@ export type RequestContext = {
   key: KeyCaller | null
   /** The session token of the request, for ending that session. */
   sessionToken: string | null
+  /** The cookie of a sign-in that waits for its second factor. */
+  twoFactorToken: string | null
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
   chargeKeyedAnswer: RateLimits['chargeKeyedAnswer']

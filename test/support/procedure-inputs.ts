@@ -43,6 +43,8 @@ export const WITHOUT_TENANT = [
   'auth.forgetPassword',
   'auth.requestPasswordReset',
   'auth.resetPassword',
+  'auth.verifyTotp',
+  'auth.verifyBackupCode',
 ]
 
 /** A valid input of the procedures that need a session, and act on no workspace that the request names. */
@@ -52,6 +54,10 @@ export const SESSION_ONLY: Record<string, Record<string, unknown>> = {
   'auth.revokeSession': { token: '0199c0de-ffff-7000-8000-000000000000' },
   'auth.revokeOtherSessions': {},
   'auth.updateUser': { name: 'N' },
+  'auth.enableTwoFactor': { password: 'a wrong pass phrase' },
+  'auth.disableTwoFactor': { password: 'a wrong pass phrase' },
+  'auth.getTotpUri': { password: 'a wrong pass phrase' },
+  'auth.generateBackupCodes': { password: 'a wrong pass phrase' },
   'invitations.accept': { token: 'x'.repeat(43) },
   'workspaces.create': { name: 'N' },
 }

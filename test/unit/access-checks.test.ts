@@ -12,7 +12,16 @@ const AT = new Date(0)
 function buildCaller(id: string): Caller {
   return {
     session: { id, userId: id, createdAt: AT, expiresAt: AT, ipAddress: null, userAgent: null },
-    user: { id, email: '', name: '', image: null, emailVerified: true, createdAt: AT, updatedAt: AT },
+    user: {
+      id,
+      email: '',
+      name: '',
+      image: null,
+      emailVerified: true,
+      twoFactorEnabled: false,
+      createdAt: AT,
+      updatedAt: AT,
+    },
     workspace: { id: 'workspace', role: 'viewer' },
   }
 }

@@ -1,8 +1,7 @@
-import { InvalidError } from '../../platform/errors.ts'
-import type { Caller } from '../../trpc/caller.ts'
+import type { UserCaller } from '../../trpc/caller.ts'
 import { assertStrongPassword } from './assert-strong-password.ts'
 import type { AuthContext } from './auth-context.ts'
-import { checkPassword } from './check-password.ts'
+import { checkOwnPassword, wrongPasswordError } from './check-password.ts'
 import type { ChangePassword, PasswordChanged } from './schema.ts'
 
 /**
@@ -11,18 +10,12 @@ import type { ChangePassword, PasswordChanged } from './schema.ts'
  * @throws InvalidError `invalid_password`, LimitExceededError `account_locked`, UnprocessableError `password_too_common`
  */
 export async function changePassword(
-  context: AuthContext & { caller: Caller },
+  context: AuthContext & { caller: UserCaller },
   { currentPassword, newPassword, revokeOtherSessions }: ChangePassword,
 ): Promise<PasswordChanged> {
   const { system, auth, caller } = context
-  const { email } = caller.user
-  const check = {
-    email,
-    password: currentPassword,
-    operation: 'password change',
-    createError: wrongPasswordError,
-  } as const
-  const { user, passwordHash } = await checkPassword(context, check)
+  const check = { password: currentPassword, operation: 'password change', field: 'currentPassword' } as const
+  const { user, passwordHash } = await checkOwnPassword(context, check)
   await assertStrongPassword(newPassword, user, 'newPassword')
   const newHash = await auth.passwords.hash(newPassword)
   await system.transaction(async (tx) => {
@@ -32,16 +25,11 @@ export async function changePassword(
       .db('credentials')
       .where({ user_id: user.id, password_hash: passwordHash })
       .update({ password_hash: newHash, updated_at: tx.now() })
-    if (changed === 0) throw wrongPasswordError()
+    if (changed === 0) throw wrongPasswordError('currentPassword')
     await tx.db('password_resets').where('user_id', user.id).delete()
     if (revokeOtherSessions)
       await tx.db('sessions').where('user_id', user.id).whereNot('id', caller.session.id).delete()
   })
   if (revokeOtherSessions) system.notifications.publish('revocations', user.id)
   return { token: null, user }
-}
-
-function wrongPasswordError(): InvalidError {
-  const message = 'is not your present password'
-  return new InvalidError(`currentPassword ${message}`, [{ path: 'currentPassword', message }], 'invalid_password')
 }

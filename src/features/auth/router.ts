@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { publicProcedure, router, sessionProcedure } from '../../trpc/procedures.ts'
+import { mergeRouters, publicProcedure, router, sessionProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { getSession, signOut } from './sessions/current-session.ts'
@@ -9,12 +9,15 @@ import { requestPasswordReset, resetPassword } from './reset-password.ts'
 import * as schema from './schema.ts'
 import { signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
+import { disableTwoFactor, enableTwoFactor, generateBackupCodes, getTotpUri } from './two-factor/enroll.ts'
+import * as twoFactor from './two-factor/schema.ts'
+import { verifyBackupCode, verifyTotp } from './two-factor/verify.ts'
 import { updateUser } from './update-user.ts'
 
 /** Operations of a signed-in user on the own account. */
 const OWN = { tier: 'auth', withoutWorkspace: true } as const
 
-export const authRouter = router({
+const accountRouter = router({
   signUp: publicProcedure
     .meta(
       rest('POST', '/auth/sign-up/email', 'Create an account and its first workspace', {
@@ -31,13 +34,13 @@ export const authRouter = router({
     .meta(
       rest('POST', '/auth/sign-in/email', 'Sign in', {
         description:
-          'Sets the session cookie, and returns the workspaces of the account. After five failures this email address is locked for this client for 15 minutes.',
+          'Sets the session cookie, and returns the workspaces of the account. After five failures this email address is locked for this client for 15 minutes. An account with a second factor gets `twoFactorRedirect` and no session: verify a code next.',
         tier: 'signIn',
         public: true,
       }),
     )
     .input(schema.SignIn)
-    .output(schema.SignedIn)
+    .output(z.union([schema.SignedIn, schema.TwoFactorRequired]))
     .mutation(({ ctx, input }) => signIn(ctx, input)),
 
   signOut: publicProcedure
@@ -156,3 +159,74 @@ export const authRouter = router({
     .output(schema.Done)
     .mutation(({ ctx, input }) => updateUser(ctx, input)),
 })
+
+/** Operations that complete a sign-in. */
+const SIGN_IN = { tier: 'auth', public: true } as const
+
+const ENABLE =
+  'Returns the secret of an authenticator app and recovery codes. Signing in needs a code from the time on at which the first one was verified. Returns 409 with the code `two_factor_already_enabled` if it does so already.'
+
+const VERIFY_TOTP =
+  'Completes a sign-in that was answered with `twoFactorRedirect`, within 10 minutes: the session cookie is set. With a session, the first code enables the second factor and ends the other sessions. A code works once. Wrong codes lock the account for this client as wrong passwords do.'
+
+/** Procedures about the second factor, under the paths of better-auth. Its changes need the password again. */
+const twoFactorRouter = router({
+  enableTwoFactor: sessionProcedure
+    .meta(rest('POST', '/auth/two-factor/enable', 'Start a second factor', { ...OWN, description: ENABLE }))
+    .input(twoFactor.EnableTwoFactor)
+    .output(twoFactor.TwoFactorStarted)
+    .mutation(({ ctx, input }) => enableTwoFactor(ctx, input)),
+
+  disableTwoFactor: sessionProcedure
+    .meta(
+      rest('POST', '/auth/two-factor/disable', 'Disable the second factor', {
+        ...OWN,
+        description: 'Signing in needs the password only. Other sessions end. Has no effect without a second factor.',
+      }),
+    )
+    .input(twoFactor.OwnPassword)
+    .output(schema.Done)
+    .mutation(({ ctx, input }) => disableTwoFactor(ctx, input)),
+
+  getTotpUri: sessionProcedure
+    .meta(
+      rest('POST', '/auth/two-factor/get-totp-uri', 'Get the secret of the second factor', {
+        ...OWN,
+        description: 'Returns the secret again, for another authenticator app.',
+      }),
+    )
+    .input(twoFactor.OwnPassword)
+    .output(twoFactor.TotpUri)
+    .mutation(({ ctx, input }) => getTotpUri(ctx, input)),
+
+  generateBackupCodes: sessionProcedure
+    .meta(
+      rest('POST', '/auth/two-factor/generate-backup-codes', 'Replace the recovery codes', {
+        ...OWN,
+        description: 'Former recovery codes no longer work.',
+      }),
+    )
+    .input(twoFactor.OwnPassword)
+    .output(twoFactor.BackupCodes)
+    .mutation(({ ctx, input }) => generateBackupCodes(ctx, input)),
+
+  verifyTotp: publicProcedure
+    .meta(rest('POST', '/auth/two-factor/verify-totp', 'Verify a code', { ...SIGN_IN, description: VERIFY_TOTP }))
+    .input(twoFactor.VerifyCode)
+    .output(twoFactor.Verified)
+    .mutation(({ ctx, input }) => verifyTotp(ctx, input)),
+
+  verifyBackupCode: publicProcedure
+    .meta(
+      rest('POST', '/auth/two-factor/verify-backup-code', 'Verify a recovery code', {
+        ...SIGN_IN,
+        description: 'Completes a sign-in as a code of the app does. A recovery code works once.',
+      }),
+    )
+    .input(twoFactor.VerifyCode)
+    .output(twoFactor.Verified)
+    .mutation(({ ctx, input }) => verifyBackupCode(ctx, input)),
+})
+
+/** Procedures of the namespace `auth`. */
+export const authRouter = mergeRouters(accountRouter, twoFactorRouter)

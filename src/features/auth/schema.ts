@@ -22,7 +22,7 @@ export const email = z
 const PASSWORD_MAX = 128
 
 /** Limited before anything is computed from it. Never trimmed, as a space may be part of it. */
-const password = z
+export const password = z
   .string()
   .max(PASSWORD_MAX, `must have at most ${PASSWORD_MAX} characters`)
   .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'contains invalid characters')
@@ -38,6 +38,7 @@ export const User = z
     name: z.string(),
     image: z.string().nullable(),
     emailVerified: z.boolean(),
+    twoFactorEnabled: z.boolean().meta({ description: 'True if signing in needs a code' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -74,6 +75,12 @@ export const SignedIn = z
   .object({ redirect: z.literal(false), token, url: z.null(), user: User, workspaces })
   .meta({ id: 'SignedIn' })
 export type SignedIn = z.infer<typeof SignedIn>
+
+/** The password is right, and there is no session yet. */
+export const TwoFactorRequired = z
+  .object({ twoFactorRedirect: z.literal(true), twoFactorMethods: z.array(z.literal('totp')) })
+  .meta({ id: 'TwoFactorRequired' })
+export type TwoFactorRequired = z.infer<typeof TwoFactorRequired>
 
 export const SignOut = z
   .strictObject({

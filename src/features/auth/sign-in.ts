@@ -1,29 +1,28 @@
 import { UnauthorizedError } from '../../platform/errors.ts'
-import type { SystemScope } from '../../scope/system-scope.ts'
-import { checkPassword } from './check-password.ts'
+import { checkPassword, lockPassword } from './check-password.ts'
 import { createSession } from './sessions/create-session.ts'
-import type { SignedIn, SignIn } from './schema.ts'
+import type { SignedIn, SignIn, TwoFactorRequired } from './schema.ts'
 import type { AuthContext } from './auth-context.ts'
+import { startChallenge } from './two-factor/challenge.ts'
+import { findTwoFactor } from './two-factors.ts'
 
-/** Creates a session. An unknown address and a wrong password give the same error, take the same time and count alike. */
-export async function signIn(context: AuthContext, { email, password }: SignIn): Promise<SignedIn> {
+/**
+ * Creates a session, or asks for the second factor of an account that has one. An unknown address and a wrong password give
+ * the same error, take the same time and count alike, with a second factor and without.
+ */
+export async function signIn(context: AuthContext, { email, password }: SignIn): Promise<SignedIn | TwoFactorRequired> {
   const check = { email, password, operation: 'sign-in', createError: invalidCredentialsError } as const
-  const { user, passwordHash } = await checkPassword(context, check)
+  const account = await checkPassword(context, check)
+  const challenge = account.user.twoFactorEnabled ? await startChallenge(context, account) : undefined
+  if (challenge) return challenge
   const session = await createSession(context, async (tx) => {
-    await lockPassword(tx, user.id, passwordHash)
-    return user
+    await lockPassword(tx, account, invalidCredentialsError)
+    // Enabling a second factor ends all sessions that were created without it, so none may follow.
+    const twoFactor = await findTwoFactor(tx, account.user.id)
+    if (twoFactor?.isEnabled) throw invalidCredentialsError()
+    return account.user
   })
   return { redirect: false, token: null, url: null, ...session }
-}
-
-/** Locks the password until commit. A reset in between has ended all sessions of the old one, which gets no new session. */
-async function lockPassword(tx: SystemScope, userId: string, passwordHash: string): Promise<void> {
-  const credentials = await tx
-    .db('credentials')
-    .where({ user_id: userId, password_hash: passwordHash })
-    .forShare()
-    .first('user_id')
-  if (!credentials) throw invalidCredentialsError()
 }
 
 function invalidCredentialsError(): UnauthorizedError {

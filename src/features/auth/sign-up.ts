@@ -48,5 +48,5 @@ async function createUser(tx: SystemScope, input: NewUser, passwordHash: string)
     )
   }
   await tx.db('credentials').insert({ user_id: id, password_hash: passwordHash, updated_at: now })
-  return { id, name, email, image, emailVerified: false, createdAt: now, updatedAt: now }
+  return { id, name, email, image, emailVerified: false, twoFactorEnabled: false, createdAt: now, updatedAt: now }
 }

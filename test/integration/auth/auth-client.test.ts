@@ -1,6 +1,9 @@
 import { createAuthClient } from 'better-auth/client'
+import { twoFactorClient } from 'better-auth/client/plugins'
 import { expect } from 'chai'
-import { newAddress, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
+import { computeTotp, toStep } from '../../../src/platform/security/totp.ts'
+import { SECOND } from '../../../src/platform/time.ts'
+import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -10,18 +13,22 @@ const PASSWORD = 'correct horse battery'
 let app: TestApp
 let folder: TempDir
 
-/** A client that keeps the latest cookie, as a browser does. */
-function createBrowserClient() {
-  let cookie = ''
+/** A client that keeps the latest cookies, as a browser does. */
+function createBrowserClient(redirects: unknown[] = []) {
+  const cookies = new Map<string, string>()
   const client = createAuthClient({
     baseURL: app.url,
+    plugins: [twoFactorClient({ onTwoFactorRedirect: (context) => void redirects.push(context) })],
     fetchOptions: {
       async customFetchImpl(input, init) {
         const headers = new Headers(init?.headers)
-        headers.set('cookie', cookie)
+        headers.set('cookie', [...cookies].map((pair) => pair.join('=')).join('; '))
         headers.set('x-forwarded-for', newAddress())
         const response = await fetch(input, { ...init, headers })
-        cookie = readSessionCookie(response) || cookie
+        for (const [, name = '', value = ''] of response.headers
+          .getSetCookie()
+          .map((text) => /^(\w+)=([^;]*)/.exec(text) ?? []))
+          cookies.set(name, value)
         return response
       },
     },
@@ -107,6 +114,46 @@ describe('better-auth client compatibility', () => {
     const image = 'https://app.parley.example/ada.png'
     expect((await client.updateUser({ name: 'Ada L.', image })).data).to.deep.equal({ status: true })
     expect((await client.getSession()).data?.user).to.include({ name: 'Ada L.', image })
+  })
+
+  it('the better-auth client enables, uses and disables a second factor', async () => {
+    const redirects: unknown[] = []
+    const client = createBrowserClient(redirects)
+    const email = 'client-four@auth.example'
+    await client.signUp.email({ name: 'Ada', email, password: PASSWORD })
+    const started = await client.twoFactor.enable({ password: PASSWORD })
+    expect(started.error).to.equal(null)
+    if (started.data?.method !== 'totp') throw new Error('The second factor is not TOTP')
+    const { totpURI, backupCodes } = started.data
+    const secret = new URL(totpURI).searchParams.get('secret') ?? ''
+    const nextCode = () => {
+      app.clock.advance(30 * SECOND)
+      return computeTotp(secret, toStep(app.clock.now()))
+    }
+    expect((await client.twoFactor.getTotpUri({ password: PASSWORD })).data).to.deep.equal({ totpURI })
+    expect((await client.getSession()).data?.user).to.include({ twoFactorEnabled: false })
+    expect((await client.twoFactor.verifyTotp({ code: nextCode() })).error).to.equal(null)
+    expect((await client.getSession()).data?.user).to.include({ twoFactorEnabled: true })
+
+    await client.signOut()
+    const signedIn = await client.signIn.email({ email, password: PASSWORD })
+    expect(signedIn.data).to.include({ twoFactorRedirect: true })
+    expect(redirects).to.deep.equal([{ twoFactorMethods: ['totp'] }])
+    expect((await client.getSession()).data).to.equal(null)
+    const wrong = await client.twoFactor.verifyTotp({ code: '000000' })
+    expect(wrong.error).to.deep.include({ status: 401, code: 'invalid_code' })
+    const verified = await client.twoFactor.verifyTotp({ code: nextCode(), trustDevice: true })
+    expect(verified.data?.user.email).to.equal(email)
+    expect((await client.getSession()).data?.user.email).to.equal(email)
+
+    await client.signOut()
+    await client.signIn.email({ email, password: PASSWORD })
+    expect((await client.twoFactor.verifyBackupCode({ code: backupCodes[0] ?? '' })).error).to.equal(null)
+    const replaced = await client.twoFactor.generateBackupCodes({ password: PASSWORD })
+    expect(replaced.data?.backupCodes).to.have.length(10)
+    expect((await client.twoFactor.disable({ password: PASSWORD })).data).to.deep.equal({ status: true })
+    await client.signOut()
+    expect((await client.signIn.email({ email, password: PASSWORD })).data).to.include({ redirect: false })
   })
 
   it('the better-auth client resets a password through both names of the endpoint', async () => {

@@ -43,6 +43,7 @@ describe('authentication API', () => {
         name: 'Ada',
         image: null,
         emailVerified: false,
+        twoFactorEnabled: false,
         createdAt: app.clock.now().toISOString(),
         updatedAt: app.clock.now().toISOString(),
       })

@@ -12,6 +12,7 @@ export type SessionContext = Pick<AuthContext, 'system' | 'caller' | 'client' | 
 
 /** Counted from sign-in and never extended. */
 const SESSION_MS = 7 * DAY
+const SESSION_COOKIE = 'session_token'
 
 /**
  * Creates a session for the user that `findUser` returns, in the same transaction. The token is always new and the
@@ -47,13 +48,14 @@ export async function createSession(
 
 /** Builds the session cookie, which expires with the session. `Secure` is always set: browsers accept it on localhost. */
 export function sessionCookie(token: string, expiresAt: Date, now: Date): string {
-  return cookie(token, Math.floor((expiresAt.getTime() - now.getTime()) / SECOND))
+  return buildCookie(SESSION_COOKIE, token, Math.floor((expiresAt.getTime() - now.getTime()) / SECOND))
 }
 
 export function clearedCookie(): string {
-  return cookie('', 0)
+  return buildCookie(SESSION_COOKIE, '', 0)
 }
 
-function cookie(token: string, maxAgeSeconds: number): string {
-  return `session_token=${token}; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=${maxAgeSeconds}`
+/** Builds a cookie that pages cannot read. */
+export function buildCookie(name: string, value: string, maxAgeSeconds: number): string {
+  return `${name}=${value}; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=${maxAgeSeconds}`
 }

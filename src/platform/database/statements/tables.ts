@@ -79,6 +79,7 @@ export const LOCAL_TABLES = [
   'password_reset_requests',
   'invitations',
   'known_addresses',
+  'two_factors',
   'rate_limits',
   'wakeups',
   'readiness_probes',

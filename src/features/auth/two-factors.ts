@@ -1,0 +1,54 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { hashToken } from '../../platform/security/tokens.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+
+/** The second factor of a user. It is enabled by the first code that proves that the app has the secret. */
+export type TwoFactor = { userId: string; sealedSecret: Buffer; isEnabled: boolean }
+
+/** True in the rows of `users u` with a second factor that is enabled. */
+export const isTwoFactorEnabledSql = sqlFragment`exists (
+  select from two_factors f where f.user_id = u.id and f.enabled_at is not null)`
+
+export async function findTwoFactor(system: SystemScope, userId: string): Promise<TwoFactor | undefined> {
+  const [found] = await system.sql<TwoFactor>('findTwoFactor')`
+    select user_id, sealed_secret, enabled_at is not null as is_enabled from two_factors where user_id = ${userId}`
+  return found
+}
+
+/** Context that binds a sealed secret to its user. */
+function sealContext(userId: string): string {
+  return `two-factor:${userId}`
+}
+
+export function sealTotpSecret({ secrets }: SystemScope, userId: string, secret: string): Buffer {
+  return secrets.seal(secret, sealContext(userId))
+}
+
+/** Decrypts the secret. Throws if it was encrypted with another key. */
+export function openTotpSecret({ secrets }: SystemScope, { userId, sealedSecret }: TwoFactor): string {
+  return String(secrets.open(sealedSecret, sealContext(userId)))
+}
+
+/** People type codes with or without dashes and capitals. */
+export function hashRecoveryCode(code: string): Buffer {
+  return hashToken(code.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))
+}
+
+/**
+ * Accepts a code of a time step, and enables the second factor if it is the first one. Returns false if a code of this step
+ * or a later one was accepted before, or the secret was replaced. Of concurrent calls the row lets one through.
+ */
+export async function acceptStep(tx: SystemScope, { userId, sealedSecret }: TwoFactor, step: number): Promise<boolean> {
+  const accepted = await tx.sql('acceptTotpStep')`
+    update two_factors set last_step = ${step}, enabled_at = coalesce(enabled_at, ${tx.now()})
+    where user_id = ${userId} and sealed_secret = ${sealedSecret} and last_step < ${step} returning 1`
+  return accepted.length > 0
+}
+
+/** Removes a recovery code. Returns false if there is none; of concurrent calls one removes it. */
+export async function useRecoveryCode(tx: SystemScope, { userId }: TwoFactor, hash: Buffer): Promise<boolean> {
+  const used = await tx.sql('useRecoveryCode')`
+    update two_factors set recovery_hashes = array_remove(recovery_hashes, ${hash}::bytea)
+    where user_id = ${userId} and enabled_at is not null and ${hash}::bytea = any(recovery_hashes) returning 1`
+  return used.length > 0
+}
