@@ -21,6 +21,7 @@ import {
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
 import { mediaRouter } from './features/media/router.ts'
 import { invitationsRouter, membersRouter } from './features/members/router.ts'
+import { organizationsRouter } from './features/organizations/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { retentionRouter } from './features/retention/router.ts'
@@ -40,7 +41,7 @@ import { createSelect } from './trpc/select-output.ts'
 
 /** The API by namespace. Several features may serve one namespace. Outputs are parsed in tests only. */
 export const appRouter = router({
-  auth: authRouter,
+  auth: mergeRouters(authRouter, organizationsRouter),
   contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
   conversations: mergeRouters(conversationsRouter, conversationMessagesRouter, conversationSubscriptionsRouter),
   messages: mergeRouters(messagesRouter, messageExplanationsRouter),

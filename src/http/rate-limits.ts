@@ -46,7 +46,7 @@ export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
     if (names) {
       return names.map((name) => {
         const meta = procedures.get(name)?._def.meta
-        return isNative && meta?.role ? 'native' : tiers(meta?.tier)
+        return isNative && meta?.role && !meta.tier ? 'native' : tiers(meta?.tier)
       })
     }
     if (path !== API_PREFIX && !isUnder(path, API_PREFIX)) return []

@@ -2,6 +2,7 @@ import type { Logger } from '../platform/log.ts'
 import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { SystemScope } from '../scope/system-scope.ts'
 import type { AccessChecks } from './access-checks.ts'
@@ -13,6 +14,8 @@ export type AuthDependencies = {
   passwords: Passwords
   lockout: Lockout
   accessChecks: AccessChecks
+  /** Returns the role of a user in a workspace; null without one. */
+  findRole(userId: string, workspaceId: string): Promise<Role | null>
   appOrigins: ReadonlySet<string>
 }
 

@@ -2,6 +2,7 @@ import { initTRPC } from '@trpc/server'
 import '../platform/validation-messages.ts'
 import { getField } from '../platform/fields.ts'
 import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
 import type { ApiScope } from './api-scopes.ts'
 import { includesRole, type Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
@@ -101,12 +102,24 @@ function readWithoutDirection(getRawInput: () => Promise<unknown>): () => Promis
   }
 }
 
-function workspaceProcedure(minimumRole: Role) {
+/** Returns the access of a session to the workspace that the input names as `organizationId`, or else of the header. */
+async function findNamedAccess(
+  { caller, key, auth }: RequestContext,
+  getRawInput: () => Promise<unknown>,
+): Promise<Pick<RequestContext, 'caller' | 'key'>> {
+  const id = caller && getField(await getRawInput(), 'organizationId')
+  if (!caller || typeof id !== 'string') return { caller, key }
+  const role = isUuid(id) ? await auth.findRole(caller.user.id, id) : null
+  return { caller: { ...caller, workspace: role ? { id: id.toLowerCase(), role } : 'refused' }, key }
+}
+
+function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
   // One middleware, as each costs tRPC several copies of the call.
   return t.procedure.meta({ role: minimumRole }).use((call) =>
     convertErrors(call, async () => {
       const { ctx, type, path, meta, signal, getRawInput, next } = call
-      const { caller, workspaceId } = authorize(ctx, minimumRole, meta?.scope)
+      const access = isNamed ? await findNamedAccess(ctx, getRawInput) : ctx
+      const { caller, workspaceId } = authorize(access, minimumRole, meta?.scope)
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.
       const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined)
@@ -133,3 +146,6 @@ export const viewerProcedure = workspaceProcedure('viewer')
 export const agentProcedure = workspaceProcedure('agent')
 /** Members who configure the workspace. */
 export const adminProcedure = workspaceProcedure('admin')
+/** The same for calls that may name their workspace in the input. */
+export const organizationViewerProcedure = workspaceProcedure('viewer', { isNamed: true })
+export const organizationAdminProcedure = workspaceProcedure('admin', { isNamed: true })

@@ -30,7 +30,8 @@ export type Ids = Record<
   | 'webhook'
   | 'media'
   | 'invitation'
-  | 'user',
+  | 'user'
+  | 'workspace',
   string
 >
 
@@ -59,6 +60,9 @@ export const SESSION_ONLY: Record<string, Record<string, unknown>> = {
   'auth.getTotpUri': { password: 'a wrong pass phrase' },
   'auth.generateBackupCodes': { password: 'a wrong pass phrase' },
   'invitations.accept': { token: 'x'.repeat(43) },
+  'auth.createOrganization': { name: 'N', slug: 'n' },
+  'auth.listOrganizations': {},
+  'auth.acceptInvitation': { invitationId: 'x'.repeat(43) },
   'workspaces.create': { name: 'N' },
 }
 
@@ -253,6 +257,16 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'invitations.list': () => ({}),
   'invitations.create': () => ({ email: 'new@people.example', role: 'viewer' }),
   'invitations.revoke': ({ invitation }) => ({ invitationId: invitation }),
+  'auth.getFullOrganization': () => ({}),
+  'auth.updateOrganization': () => ({ data: { name: 'N' } }),
+  'auth.listMembers': () => ({}),
+  'auth.getActiveMember': () => ({}),
+  'auth.updateMemberRole': ({ user }) => ({ memberId: user, role: 'owner' }),
+  'auth.removeMember': ({ user }) => ({ memberIdOrEmail: user }),
+  'auth.leaveOrganization': () => ({}),
+  'auth.inviteMember': () => ({ email: 'other@people.example', role: 'viewer' }),
+  'auth.listInvitations': () => ({}),
+  'auth.cancelInvitation': ({ invitation }) => ({ invitationId: invitation }),
   'workspace.get': () => ({}),
   'workspace.update': () => ({ name: 'N', timezone: 'Europe/Berlin', language: 'de', country: 'DE' }),
   'workspace.consentKeywords': () => ({}),
@@ -314,6 +328,7 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
       role: 'agent',
     }),
     user: workspace.userId,
+    workspace: workspace.tenantId,
     deadLetter,
   }
 }

@@ -12,12 +12,13 @@ import { includesRole, type Role } from '../../scope/dependencies.ts'
 export function createAuth({
   system,
   ...dependencies
-}: Omit<AuthDependencies, 'passwords' | 'accessChecks'> & { system: SystemScope }) {
+}: Omit<AuthDependencies, 'passwords' | 'accessChecks' | 'findRole'> & { system: SystemScope }) {
   const apiKeys = new ApiKeys(system)
   return {
     ...dependencies,
     passwords: new Passwords(),
     identify: createIdentify(system),
+    findRole: (userId: string, workspaceId: string) => findRole(system, userId, workspaceId),
     identifyKey: (claim: { secret: string; ipAddress: string }) => apiKeys.identify(claim),
     accessChecks: new AccessChecks({
       now: () => system.now(),
@@ -26,6 +27,12 @@ export function createAuth({
       checkKey: (caller) => apiKeys.check(caller),
     }),
   }
+}
+
+async function findRole(system: SystemScope, userId: string, workspaceId: string): Promise<Role | null> {
+  const [membership] = await system.sql<{ role: Role }>('findRole')`
+    select role from memberships where workspace_id = ${workspaceId} and user_id = ${userId}`
+  return membership?.role ?? null
 }
 
 /**

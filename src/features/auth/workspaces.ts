@@ -31,14 +31,11 @@ async function createSandbox(tx: SystemScope, workspaceId: string): Promise<void
   await tx.db('channel_routes').insert({ channel_id: channelId, tenant_id: workspaceId })
 }
 
-export type Membership = { id: string; name: string; role: Role }
+export type Membership = { id: string; name: string; role: Role; createdAt: Date }
 
 /** Lists the workspaces of a user, in the order of joining. */
-export async function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
-  return system
-    .db('memberships')
-    .join('workspaces', 'workspaces.id', 'memberships.workspace_id')
-    .where('memberships.user_id', userId)
-    .orderBy(['memberships.created_at', 'workspaces.id'])
-    .select<Membership[]>('workspaces.id', 'workspaces.name', 'memberships.role')
+export function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
+  return system.sql<Membership>('listWorkspaces')`
+    select w.id, w.name, m.role, w.created_at from memberships m join workspaces w on w.id = m.workspace_id
+    where m.user_id = ${userId} order by m.created_at, w.id`
 }

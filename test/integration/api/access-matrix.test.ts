@@ -18,6 +18,16 @@ const FOR_PEOPLE = [
   'invitations.list',
   'invitations.create',
   'invitations.revoke',
+  'auth.getFullOrganization',
+  'auth.updateOrganization',
+  'auth.listMembers',
+  'auth.getActiveMember',
+  'auth.updateMemberRole',
+  'auth.removeMember',
+  'auth.leaveOrganization',
+  'auth.inviteMember',
+  'auth.listInvitations',
+  'auth.cancelInvitation',
 ]
 
 const procedures = [...listProcedures(appRouter)].filter(
