@@ -11,6 +11,7 @@ import type { SingleFlight } from '../platform/concurrency/batcher.ts'
 import type { DiskSpace } from '../platform/files/disk-space.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import type { Clock } from '../platform/time.ts'
+import type { Event } from './event-types.ts'
 
 /** The roles of members. Each includes those before it. */
 export const ROLES = ['viewer', 'agent', 'admin', 'owner'] as const
@@ -49,9 +50,6 @@ export function toSender(actor: Actor): { type: 'user' | 'key' | 'system'; id: s
     ? { type: actor.type, id: actor.id, name: actor.name }
     : { type: 'system', id: null, name: null }
 }
-
-/** An event of a workspace. `data` contains ids only; readers look the rows up. */
-export type Event = { type: `${string}.${string}`; data: Record<string, string | null> }
 
 /** Rows of a statement, whose time limit is 10 seconds, or of a transaction that deletes many. */
 export type Portions = {

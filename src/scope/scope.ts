@@ -14,7 +14,8 @@ import type { Logger } from '../platform/log.ts'
 import type { ComputeTask } from '../platform/compute/compute-task.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
 import { retry } from '../platform/concurrency/retry.ts'
-import type { Actor, Dependencies, Ending, ScopeOptions, TransactionOptions, Event } from './dependencies.ts'
+import type { Actor, Dependencies, Ending, ScopeOptions, TransactionOptions } from './dependencies.ts'
+import type { Event } from './event-types.ts'
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
 export class Scope {

@@ -1,6 +1,6 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { advanceJob } from './jobs.ts'

@@ -2,9 +2,9 @@ import { Broadcast as BroadcastRow, type BroadcastStatus } from '../../models/br
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertMaySendOn } from '../consent/send-permission.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { BroadcastEventType } from '../../scope/event-types.ts'
 
-type Transition = { from: readonly BroadcastStatus[]; to: BroadcastStatus; event: Event['type'] }
+type Transition = { from: readonly BroadcastStatus[]; to: BroadcastStatus; event: BroadcastEventType }
 
 /**
  * State machine of a broadcast: every change of its status. Each is made under the lock of its row, which the worker that

@@ -1,7 +1,7 @@
 import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { ConversationEventType } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -58,7 +58,7 @@ export async function markConversationRead(scope: Scope, { conversationId }: Con
   })
 }
 
-function eventType(status: UpdateConversation['status'], previous: string): Event['type'] {
+function eventType(status: UpdateConversation['status'], previous: string): ConversationEventType {
   if (status === undefined || status === previous) return 'conversation.updated'
   if (status === 'active') return previous === 'closed' ? 'conversation.reopened' : 'conversation.updated'
   return `conversation.${status}`

@@ -6,7 +6,7 @@ import type { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
 import { sqlState } from '../../platform/database/database.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ATTEMPTS_MAX } from '../automation/store/mailbox-store.ts'
 

@@ -1,23 +1,37 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/language/definition/names.ts'
+import { EVENT_TYPES, type EventType } from '../../scope/event-types.ts'
 import { json, id, lastEventId, pageLimit, timestamp } from '../../trpc/schemas.ts'
 
 const EXAMPLE_ID = '0199a7a0-0000-7000-8000-000000000001'
 
-const types = z
-  .array(
-    z
-      .string()
-      .max(100)
-      .regex(/^[a-z_]+\.(?:\*|[a-z0-9_.]+)$/, 'must be a type such as run.failed, or a pattern such as message.*'),
+const PATTERNS = new Set(Object.keys(EVENT_TYPES).flatMap((type) => [type, `${type.split('.', 1)[0]}.*`]))
+const CUSTOM_TYPE = /^custom\.(?:\*|[a-z0-9_.]+)$/
+
+const pattern = z
+  .string()
+  .max(100)
+  .refine(
+    (text) => PATTERNS.has(text) || CUSTOM_TYPE.test(text),
+    'must be a type of events such as run.failed, or a pattern such as message.*',
   )
+
+/** Types of events, and patterns of all that are about one kind of object. */
+export const eventTypes = z
+  .array(pattern)
   .min(1, 'must have at least 1 entry')
-  .max(50, 'must have at most 50 entries')
-  .optional()
-  .meta({
-    description: 'Event types to receive, such as `run.failed`, or patterns such as `message.*`. All types by default',
-    examples: [['message.*', 'run.failed']],
-  })
+  .max(100, 'must have at most 100 entries')
+
+/** The type of an event: one of the registry, or `custom.` and a name. */
+export const eventType = z.union([
+  z.enum(Object.keys(EVENT_TYPES) as [EventType, ...EventType[]]),
+  z.templateLiteral(['custom.', z.string()]),
+])
+
+const types = eventTypes.optional().meta({
+  description: 'Event types to receive, such as `run.failed`, or patterns such as `message.*`. All types by default',
+  examples: [['message.*', 'run.failed']],
+})
 
 export const FollowEvents = z.strictObject({ types, lastEventId })
 export type FollowEvents = z.infer<typeof FollowEvents>
@@ -41,7 +55,7 @@ export type ListEvents = z.infer<typeof ListEvents>
 const Event = z
   .object({
     id,
-    type: z.string().meta({ examples: ['message.received'] }),
+    type: eventType.meta({ examples: ['message.received'] }),
     data: z
       .record(z.string(), z.string().nullable())
       .meta({ description: 'IDs of what the event is about', examples: [{ messageId: EXAMPLE_ID }] }),

@@ -17,7 +17,7 @@ import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { groupBy } from '../../platform/group-by.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 
 const NO_STEPS = { firstStep: null, lastStep: null }
 

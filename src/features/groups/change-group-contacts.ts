@@ -2,7 +2,7 @@ import { Contact as ContactRow, Group as GroupRow } from '../../models/contacts.
 import { toRecordset } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { getGroup } from './queries.ts'

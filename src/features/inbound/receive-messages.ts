@@ -1,7 +1,7 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import type { ItemContent } from '../../engine/mailbox/item.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { attributeReplies, type Reply } from '../broadcast-recipients/attribute-responses.ts'
 import { putItems } from '../automation/store/mailbox-store.ts'

@@ -1,7 +1,7 @@
 import type { MessageEcho, StatusUpdate } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { isDeletedSql } from '../automation/deleted-message-ids.ts'
 import { sortForLocking } from '../automation/lock-order.ts'

@@ -1,5 +1,6 @@
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { SECOND } from '../../platform/time.ts'
+import type { EventType } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { numberEvents } from '../events/number-events.ts'
 
@@ -13,7 +14,7 @@ const POLL_MS = 5 * SECOND
 export type FeedEvent = {
   position: number
   id: string
-  type: string
+  type: EventType
   data: Record<string, string | null>
   at: Date
 }

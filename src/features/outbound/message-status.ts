@@ -1,5 +1,5 @@
 import type { MessageStatus } from '../../models/messaging.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event, MessageEventType } from '../../scope/event-types.ts'
 
 type StatusChange = { from: readonly MessageStatus[]; to: MessageStatus }
 
@@ -45,6 +45,8 @@ type ChangeName = keyof typeof STATUS_CHANGES
 
 /** Statuses that a provider reports of one attempt, by rank: reports may arrive in any order, and the highest counts. */
 const PROVIDER_RANKS = ['sent', 'failed', 'delivered', 'read', 'played'] as const satisfies MessageStatus[]
+
+export type ReportedStatus = (typeof PROVIDER_RANKS)[number]
 
 const FAILED_RANK = PROVIDER_RANKS.indexOf('failed') + 1
 
@@ -93,6 +95,6 @@ export function promotedSql({ successRank, isFailed }: { successRank: string; is
 export const DELIVERY_UNKNOWN = 'delivery_unknown'
 
 /** Builds the event of a message from its ids. */
-export function messageEvent(type: Event['type'], { messageId, conversationId, contactId }: MessageRef): Event {
+export function messageEvent(type: MessageEventType, { messageId, conversationId, contactId }: MessageRef): Event {
   return { type, data: { messageId, conversationId, contactId } }
 }

@@ -1,7 +1,7 @@
 import type { TemplateUpdate } from '../../channels/channel.ts'
 import { Template as TemplateRow } from '../../models/messaging.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { Event } from '../../scope/dependencies.ts'
+import type { Event, TemplateEventType } from '../../scope/event-types.ts'
 
 type Columns = Partial<TemplateRow>
 
@@ -70,7 +70,7 @@ function toColumns(row: TemplateRow, { change, at }: TemplateUpdate): Columns {
 function listEvents(row: TemplateRow, columns: Columns): Event[] {
   const data = { templateId: row.id }
   const isChanged = (key: keyof TemplateRow) => key in columns && columns[key] !== row[key]
-  const events: [boolean, Event['type']][] = [
+  const events: [boolean, TemplateEventType][] = [
     [isChanged('status'), 'template.status_changed'],
     [isChanged('quality'), 'template.quality_changed'],
     [isChanged('category') || isChanged('suggestedCategory'), 'template.category_changed'],

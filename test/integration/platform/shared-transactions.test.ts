@@ -257,7 +257,8 @@ describe('shared transactions', () => {
 
   it('events of work that is repeated are recorded once', async () => {
     const [member] = members
-    const record: TransactionWork = (tx) => tx.record({ type: 'test.repeated', data: { contactId: member.contactId } })
+    const record: TransactionWork = (tx) =>
+      tx.record({ type: 'custom.repeated', data: { contactId: member.contactId, runId: null } })
     await runTogether([
       record,
       async () => {
@@ -265,7 +266,7 @@ describe('shared transactions', () => {
       },
     ])
     const events = await member.scope.sql('findEvents')`
-      select id from events where tenant_id = ${member.scope.tenantId} and type = 'test.repeated'`
+      select id from events where tenant_id = ${member.scope.tenantId} and type = 'custom.repeated'`
     expect(events).to.have.lengthOf(1)
   })
 

@@ -95,7 +95,8 @@ describe('transactions', () => {
   })
 
   it('record the events of inner transactions with their own, but not those of one that is rolled back', async () => {
-    const record = (tx: Scope, type: string) => tx.record({ type: `test.${type}`, data: { contactId: id } })
+    const record = (tx: Scope, type: string) =>
+      tx.record({ type: `custom.${type}`, data: { contactId: id, runId: null } })
     await scope.transaction(async (tx) => {
       await record(tx, 'outer')
       await tx.transaction((inner) => record(inner, 'inner'))
@@ -105,8 +106,8 @@ describe('transactions', () => {
       })
       await failed.catch(() => undefined)
     })
-    const events = app.system.db('events').where({ tenant_id: scope.tenantId }).whereLike('type', 'test.%')
-    expect(await events.pluck('type')).to.have.members(['test.outer', 'test.inner'])
+    const events = app.system.db('events').where({ tenant_id: scope.tenantId }).whereLike('type', 'custom.%')
+    expect(await events.pluck('type')).to.have.members(['custom.outer', 'custom.inner'])
   })
 
   it('enqueue the jobs of inner transactions with their own, but not those of one that is rolled back', async () => {

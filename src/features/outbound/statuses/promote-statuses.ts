@@ -3,10 +3,17 @@ import { sqlText } from '../../../platform/database/statements/statement.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { sortForLocking } from '../../automation/lock-order.ts'
 import { syncRecipients } from '../../broadcast-recipients/sync-recipients.ts'
-import { messageEvent, type MessageRef, promotedSql, rankSql, successRankSql } from '../message-status.ts'
+import {
+  messageEvent,
+  type MessageRef,
+  promotedSql,
+  rankSql,
+  type ReportedStatus,
+  successRankSql,
+} from '../message-status.ts'
 
 /** A message with a reported status, and its status before. */
-type Promoted = MessageRef & { status: string; previousStatus: string }
+type Promoted = MessageRef & { status: ReportedStatus; previousStatus: string }
 
 /** Promotes messages to their reported statuses, with the events and the recipients of broadcasts. */
 export async function promoteStatuses(tx: Scope, messageIds: string[]): Promise<void> {
