@@ -11,6 +11,7 @@ import { openMedia } from './features/media/open-media.ts'
 import { uploadMedia } from './features/media/changes.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
+import { watchEvents } from './features/webhook-endpoints/jobs.ts'
 import { createHostCheck, listCrossSiteOrigins } from './http/security/check-host.ts'
 import { CROSS_SITE } from './http/security/origin.ts'
 import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
@@ -141,10 +142,12 @@ async function startWorker(
   // What periodic tasks find is for the process that has time for it.
   const background = new SystemScope({ ...dependencies, connections: pools.background, jobs: jobs.shared })
   await jobs.start(createTasks(system), onStuck)
+  const stopWatching = watchEvents(system)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
   const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
   return {
     async stop(graceMs) {
+      stopWatching()
       await Promise.all([stopPeriodicTasks(graceMs), jobs.stop(graceMs)])
     },
   }

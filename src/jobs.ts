@@ -24,6 +24,10 @@ import { purgeDeletedMessageIds, purgeIdempotencyKeys } from './features/retenti
 import { rollUpCounts } from './features/counts/maintain-counts.ts'
 import { enqueueDueMailboxes, OVERDUE_MS } from './features/automation/jobs.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
+import { deliverEvents } from './features/webhook-endpoints/deliver-events.ts'
+import { purgeDeliveries } from './features/webhook-endpoints/deliveries.ts'
+import { enqueueDueWebhooks } from './features/webhook-endpoints/jobs.ts'
+import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-emails.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
@@ -39,6 +43,7 @@ export function createTasks(system: SystemScope): Tasks {
     execute: (job, control) => executeCalls(system, job, control),
     'fetch-media': (job, control) => fetchMedia(system, job, control?.signal),
     'send-read-receipt': (job) => sendReadReceipt(system, job, { showsTyping: false }),
+    'deliver-webhooks': (job, control) => deliverEvents(system, job, control),
     'show-typing': (job) => sendReadReceipt(system, job, { showsTyping: true }),
   }
 }
@@ -55,6 +60,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'reconcile outbox', everyMs: 2 * SECOND, run: () => reconcileOutbox(system, OVERDUE_MS) },
     { name: 'enqueue due external calls', everyMs: 5 * SECOND, run: () => enqueueDueCalls(system) },
     { name: 'enqueue due media', everyMs: 5 * SECOND, run: () => enqueueDueMedia(system) },
+    { name: 'enqueue due webhooks', everyMs: 2 * SECOND, run: () => enqueueDueWebhooks(system) },
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
@@ -63,9 +69,11 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
+    { name: 'send webhook emails', everyMs: MINUTE, run: () => sendDisabledEmails(system) },
     { name: 'purge sessions', everyMs: 10 * MINUTE, run: () => purgeExpiredSessions(system) },
     { name: 'purge invitations', everyMs: 10 * MINUTE, run: () => purgeInvitations(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
+    { name: 'purge webhook deliveries', everyMs: 10 * MINUTE, run: () => purgeDeliveries(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },
     { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },

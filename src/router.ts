@@ -32,6 +32,7 @@ import { tagsRouter } from './features/tags/router.ts'
 import { templatesRouter } from './features/templates/router.ts'
 import { toolsRouter } from './features/tools/router.ts'
 import { workflowTestsRouter, runTestsRouter } from './features/workflow-tests/router.ts'
+import { webhookDeliveriesRouter, webhookEndpointsRouter } from './features/webhook-endpoints/router.ts'
 import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
 import { workspaceSettingsRouter, workspacesRouter } from './features/workspaces/router.ts'
@@ -66,6 +67,8 @@ export const appRouter = router({
   'ai-provider': aiProviderRouter,
   media: mediaRouter,
   channels: mergeRouters(channelsRouter, inboundRouter),
+  'webhook-endpoints': webhookEndpointsRouter,
+  'webhook-deliveries': webhookDeliveriesRouter,
   sandbox: sandboxRouter,
   workspace: mergeRouters(workspaceSettingsRouter, consentKeywordsRouter, retentionRouter),
   workspaces: workspacesRouter,

@@ -236,3 +236,60 @@ export class AiProvider extends TenantModel {
   declare createdAt: Date
   declare updatedAt: Date
 }
+
+/** A receiver of events. */
+export class WebhookEndpoint extends TenantModel {
+  static override tableName = 'webhook_endpoints'
+  static override jsonAttributes = ['createdBy']
+
+  declare id: string
+  declare url: string
+  declare description: string | null
+  /** Types and patterns; null for all. */
+  declare types: string[] | null
+  declare payload: 'full' | 'thin'
+  /** Encrypted, as the previous one. */
+  declare secret: Buffer
+  declare previousSecret: Buffer | null
+  declare previousExpiresAt: Date | null
+  declare status: 'enabled' | 'disabled'
+  declare disabledReason: 'requested' | 'failures' | 'gone' | null
+  /** Events up to this position have been sent once, or are of other types. */
+  declare position: number
+  declare dueAt: Date | null
+  declare pausedUntil: Date | null
+  declare failingSince: Date | null
+  declare gapAt: Date | null
+  declare leasedUntil: Date | null
+  declare claimCount: number
+  declare emailDueAt: Date | null
+  declare emailAttempts: number
+  declare createdBy: { type: string; id: string | null; name: string | null }
+  declare createdAt: Date
+  declare updatedAt: Date
+}
+
+/** One attempt to send an event to an endpoint. */
+export type DeliveryAttempt = { at: string; statusCode: number | null; error: string | null; durationMs: number }
+
+/** An event that was sent to an endpoint at least once. */
+export class WebhookDelivery extends TenantModel {
+  static override tableName = 'webhook_deliveries'
+  static override jsonAttributes = ['data', 'attempts']
+
+  declare id: string
+  declare endpointId: string
+  declare eventId: string
+  declare type: string
+  declare data: Record<string, string | null>
+  declare position: number
+  declare eventAt: Date
+  declare status: 'delivered' | 'waiting' | 'failed'
+  declare attemptCount: number
+  /** The latest ones. */
+  declare attempts: DeliveryAttempt[]
+  declare dueAt: Date | null
+  declare deliveredAt: Date | null
+  declare createdAt: Date
+  declare updatedAt: Date
+}

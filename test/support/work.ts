@@ -5,6 +5,7 @@ import { enqueueDueCalls } from '../../src/features/external-calls/call-queue.ts
 import { enqueueDueMailboxes } from '../../src/features/automation/jobs.ts'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
+import { enqueueDueWebhooks } from '../../src/features/webhook-endpoints/jobs.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope/system-scope.ts'
 import { waitUntil } from './wait-until.ts'
@@ -20,6 +21,7 @@ export async function drainWork(system: SystemScope, hasEnded: () => boolean): P
     await reconcileOutbox(system)
     await enqueueDueCalls(system)
     await enqueueDueBroadcasts(system)
+    await enqueueDueWebhooks(system)
     await waitUntil(async () => hasEnded() && (await isIdle(system)) && hasEnded())
   }
 }

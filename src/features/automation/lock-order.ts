@@ -25,8 +25,10 @@ export const LOCK_ORDER: readonly LockLevel[] = [
       'media',
       'dead_letters',
       'credentials',
+      'webhook_endpoints',
     ],
-    takenBy: 'operations on it, as their first rows; retrying dead letters skips locked rows',
+    takenBy:
+      'operations on it, as their first rows; recording what was sent to a webhook endpoint; retrying dead letters skips locked rows',
   },
   {
     lock: 'what is due',
@@ -78,6 +80,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
     tables: ['broadcast_recipients'],
     takenBy: 'the same, after the messages; retrying a broadcast, deleting a contact',
   },
+  { lock: 'deliveries of events', tables: ['webhook_deliveries'], takenBy: 'recording what was sent once more' },
   { lock: 'waiting jobs', tables: ['wakeups'], takenBy: 'claiming (skips locked rows), in a statement of its own' },
 ]
 

@@ -4,7 +4,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
 import { countsByKeySql, keptSumSql, toListTotal } from '../counts/count-sql.ts'
-import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { toCounts } from './counts.ts'
 import type { Audience } from './audience/schema.ts'
@@ -53,6 +53,12 @@ function toBroadcast(row: BroadcastView): Broadcast {
 
 function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
   return { groupIds, tagIds, contactIds }
+}
+
+/** Reads those of the broadcasts that exist. */
+export async function loadBroadcasts(scope: Scope, ids: string[]): Promise<Broadcast[]> {
+  const isOne = sqlFragment`broadcasts.id = any(${ids}::uuid[])`
+  return (await readItems<BroadcastView>(scope, 'loadBroadcasts', BROADCAST_SOURCE, isOne)).map(toBroadcast)
 }
 
 /** @throws NotFoundError */

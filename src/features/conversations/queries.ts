@@ -7,7 +7,7 @@ import { attachMedia } from '../media/queries.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { addMs } from '../../platform/time.ts'
 import { toListTotal } from '../counts/count-sql.ts'
-import { type ItemSource, readItem } from '../paging/read-items.ts'
+import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import { readPage } from '../paging/read-page.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
@@ -33,6 +33,13 @@ function toConversation(row: ConversationView, now: Date): Conversation {
     canSendFreeform: isWindowOpen(conversation.windowExpiresAt, now),
     automation: toAutomation({ automationState, automationReason, automationUntil, handoffReason }, now),
   }
+}
+
+/** Reads those of the conversations that exist. */
+export async function loadConversations(scope: Scope, ids: string[]): Promise<Conversation[]> {
+  const isOne = sqlFragment`conversations.id = any(${ids}::uuid[])`
+  const rows = await readItems<ConversationView>(scope, 'loadConversations', CONVERSATION_SOURCE, isOne)
+  return rows.map((row) => toConversation(row, scope.now()))
 }
 
 /** @throws NotFoundError */

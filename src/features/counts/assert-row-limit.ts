@@ -30,6 +30,12 @@ const ROW_LIMITS = {
   templates: { code: 'too_many_templates', max: 10_000, noun: 'templates', table: sqlFragment`templates` },
   tests: { code: 'too_many_tests', max: 2000, noun: 'workflow tests', table: sqlFragment`workflow_tests` },
   tools: { code: 'too_many_tools', max: 200, noun: 'tools of its own', table: sqlFragment`tools` },
+  webhookEndpoints: {
+    code: 'too_many_webhook_endpoints',
+    max: 20,
+    noun: 'webhook endpoints',
+    table: sqlFragment`webhook_endpoints`,
+  },
   workflows: { code: 'too_many_workflows', max: 1000, noun: 'workflows', table: sqlFragment`workflows` },
 } satisfies Record<string, RowLimit>
 

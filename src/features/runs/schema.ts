@@ -46,6 +46,9 @@ export const Run = z
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
 
+/** A run without what its workflow has computed, which may be large. */
+export const RunSummary = Run.omit({ input: true, output: true, variables: true }).meta({ id: 'RunSummary' })
+
 export const RunPage = toPage(Run)
 
 export const RunStep = z

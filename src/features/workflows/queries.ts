@@ -91,6 +91,11 @@ export async function getWorkflow(scope: Scope, { workflowId }: WorkflowRef): Pr
   return { ...workflow, definition }
 }
 
+/** Reads those of the workflows that exist. */
+export async function loadWorkflows(scope: Scope, ids: string[]): Promise<Workflow[]> {
+  return toWorkflows(scope, await workflowQuery(scope).whereIn('id', ids))
+}
+
 export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Promise<{ items: Workflow[] }> {
   const rows = workflowQuery(scope).orderBy([
     { column: 'createdAt', order: 'desc' },

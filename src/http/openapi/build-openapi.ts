@@ -11,6 +11,7 @@ import { buildExample } from './example.ts'
 import { completeParameter, describeAccess, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
 import { mediaPaths } from './media-paths.ts'
+import { EVENT_PARAMETERS, eventSchemas, eventWebhooks } from './event-webhooks.ts'
 import { eventStreamPaths, exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
@@ -30,6 +31,8 @@ const TAGS: Record<string, string> = {
   'api-keys': 'Secrets with which other programs call this API',
   'ai-provider': 'The language model that AI steps use',
   channels: 'Connections to messaging providers',
+  'webhook-endpoints': 'Servers of your own that events are sent to',
+  'webhook-deliveries': 'Events that were sent to them',
   sandbox: 'A simulated phone for sending test messages as a customer',
   workspace: 'Settings of the workspace',
   workspaces: 'Creating workspaces',
@@ -61,6 +64,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
     }
     await setImmediate()
   }
+  addSchemas(schemas, eventSchemas(schemas))
   return {
     openapi: '3.1.0',
     info: {
@@ -84,9 +88,10 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       ...exportPaths(),
       ...eventStreamPaths(),
     },
+    webhooks: eventWebhooks(schemas),
     components: {
       schemas,
-      parameters: PARAMETERS,
+      parameters: { ...PARAMETERS, ...EVENT_PARAMETERS },
       responses: ERROR_COMPONENTS,
       headers: HEADERS,
       securitySchemes: {

@@ -64,6 +64,7 @@ export type Document = {
   servers: object[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
+  webhooks?: Record<string, { post: Operation }>
   components: {
     schemas: Record<string, Schema>
     parameters: Record<string, Parameter>

@@ -84,7 +84,7 @@ function send(
 }
 
 /** The cause is for the log only: its text may contain an address or the request. */
-function toOutboundError(error: unknown, isLate: boolean, isCanceled: boolean): OutboundError {
+export function toOutboundError(error: unknown, isLate: boolean, isCanceled: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   const options = { cause: error, retryable: true }
   if (isCanceled) return new OutboundError('called_off', 'The call was canceled', options)

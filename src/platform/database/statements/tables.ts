@@ -53,6 +53,9 @@ export const TENANT_TABLES = [
   'kept_counts',
   'kept_count_deltas',
   'provider_media',
+  'webhook_endpoints',
+  'webhook_deliveries',
+  'webhook_bodies',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)

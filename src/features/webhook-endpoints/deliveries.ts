@@ -1,0 +1,155 @@
+import { WebhookDelivery as DeliveryRow, type WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
+import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { newId } from '../../platform/ids.ts'
+import { addMs, DAY, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
+import { purgeTenantRows } from '../retention/purge-rows.ts'
+import type { RenderedEvent, Sent, SentEvent } from './send-event.ts'
+
+/** The time after each failed attempt until the next one. After the last failure the delivery has failed. */
+const DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+/** The part of a delay by which it is longer at random, so that retries of many events do not stay together. */
+const JITTER = 0.1
+/** Attempts that are kept. */
+const ATTEMPTS_MAX = 20
+/** After nothing but failures for this long an endpoint is disabled. */
+const FAILING_MAX_MS = 5 * DAY
+/** An endpoint that answers nothing is tried again after this time. */
+const UNREACHABLE_PAUSE_MS = 30 * SECOND
+/** Failures in a row after which a receiver counts as one that does not answer. */
+export const FAILURES_MIN = 5
+
+/** An event that was sent, with its delivery if it had been sent before. */
+export type SentDelivery = { event: SentEvent; rendered: RenderedEvent; delivery: DeliveryRow | undefined; sent: Sent }
+
+type Columns = Pick<DeliveryRow, 'id' | 'status' | 'attemptCount' | 'attempts' | 'dueAt' | 'deliveredAt' | 'updatedAt'>
+
+function toColumns({ delivery, sent }: SentDelivery, now: Date): Columns {
+  const attemptCount = (delivery?.attemptCount ?? 0) + 1
+  const delay = DELAYS_MS[attemptCount - 1]
+  const dueAt = sent.isDelivered || delay === undefined ? null : addMs(now, delay * (1 + JITTER * Math.random()))
+  return {
+    id: delivery?.id ?? newId(),
+    status: sent.isDelivered ? 'delivered' : dueAt ? 'waiting' : 'failed',
+    attemptCount,
+    attempts: [...(delivery?.attempts ?? []), sent.attempt].slice(-ATTEMPTS_MAX),
+    dueAt,
+    deliveredAt: sent.isDelivered ? now : null,
+    updatedAt: now,
+  }
+}
+
+/** Stores the results of attempts, in the transaction that records them for the endpoint. */
+export async function storeResults(tx: Scope, endpoint: EndpointRow, results: readonly SentDelivery[]): Promise<void> {
+  const now = tx.now()
+  const rows = results.map((result) => ({ ...result, columns: toColumns(result, now) }))
+  const added = rows.flatMap(({ delivery, event, columns }) => {
+    if (delivery) return []
+    const { eventId, type, data, position, eventAt } = event
+    return { ...columns, endpointId: endpoint.id, eventId, type, data, position, eventAt, createdAt: now }
+  })
+  if (added.length > 0) await tx.sql('addDeliveries')`${insertRowsSql('webhook_deliveries', tx.tenantId, added)}`
+  const changed = rows.flatMap(({ delivery, columns }) => (delivery ? columns : []))
+  if (changed.length > 0) {
+    await tx.sql('updateDeliveries')`
+      update webhook_deliveries d set status = x.status, attempt_count = x.attempt_count, attempts = x.attempts,
+        due_at = x.due_at, delivered_at = x.delivered_at, updated_at = x.updated_at
+      from jsonb_populate_recordset(null::webhook_deliveries, ${toRecordset(changed)}::jsonb) x
+      where d.tenant_id = ${tx.tenantId} and d.id = x.id and d.status = 'waiting'`
+  }
+  await storeBodies(tx, rows)
+}
+
+type ResultRow = SentDelivery & { columns: Columns }
+
+/** Keeps the body of what is sent again, unless the contact that it is about has been deleted meanwhile. */
+async function storeBodies(tx: Scope, rows: ResultRow[]): Promise<void> {
+  const ended = rows.flatMap(({ delivery, columns }) => (delivery && columns.status !== 'waiting' ? columns.id : []))
+  await deleteBodies(tx, ended)
+  const bodies = rows.flatMap(({ delivery, rendered, columns }) => {
+    if (columns.status !== 'waiting' || delivery) return []
+    const sealed = tx.secrets.seal(rendered.body, sealContext(tx.tenantId, columns.id))
+    return { delivery_id: columns.id, contact_id: rendered.contactId, body: `\\x${sealed.toString('hex')}` }
+  })
+  if (bodies.length === 0) return
+  await tx.sql('addBodies')`
+    insert into webhook_bodies (tenant_id, delivery_id, contact_id, body)
+    select ${tx.tenantId}::uuid, x.delivery_id, x.contact_id, x.body
+    from jsonb_to_recordset(${JSON.stringify(bodies)}::jsonb) as x (delivery_id uuid, contact_id uuid, body bytea)
+    where x.contact_id is null or exists (
+      select from contacts c where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id)`
+}
+
+/** Stores the result of an attempt that a member has asked for. A failure changes neither the status nor the next retry. */
+export async function storeAttempt(tx: Scope, id: string, { attempt, isDelivered }: Sent): Promise<void> {
+  const row = await tx.query(DeliveryRow).findOne('id', id).forUpdate()
+  if (!row) return
+  const now = tx.now()
+  const attempts = [...row.attempts, attempt].slice(-ATTEMPTS_MAX)
+  const delivered = isDelivered ? { status: 'delivered' as const, dueAt: null, deliveredAt: now } : {}
+  await tx
+    .query(DeliveryRow)
+    .findOne('id', id)
+    .patch({ ...delivered, attempts, updatedAt: now })
+  if (isDelivered) await deleteBodies(tx, [id])
+}
+
+async function deleteBodies(tx: Scope, deliveryIds: string[]): Promise<void> {
+  if (deliveryIds.length === 0) return
+  await tx.sql('deleteBodies')`
+    delete from webhook_bodies where tenant_id = ${tx.tenantId} and delivery_id = any(${deliveryIds}::uuid[])`
+}
+
+/** Context that binds a sealed body to its row. */
+function sealContext(tenantId: string, deliveryId: string): string {
+  return `webhook-body:${tenantId}:${deliveryId}`
+}
+
+/** Reads the bodies of the attempts before, by their deliveries. They are missing where the contact was deleted. */
+export async function loadBodies(scope: Scope, deliveryIds: string[]): Promise<Map<string, RenderedEvent>> {
+  const rows = await scope.sql<{ deliveryId: string; contactId: string | null; body: Buffer }>('loadBodies')`
+    select delivery_id, contact_id, body from webhook_bodies
+    where tenant_id = ${scope.tenantId} and delivery_id = any(${deliveryIds}::uuid[])`
+  return new Map(
+    rows.map(({ deliveryId, contactId, body }) => [
+      deliveryId,
+      { contactId, body: String(scope.secrets.open(body, sealContext(scope.tenantId, deliveryId))) },
+    ]),
+  )
+}
+
+/** Columns of an endpoint after attempts, the newest results last. */
+export function toHealth(
+  { failingSince, status }: Pick<EndpointRow, 'failingSince' | 'status'>,
+  sent: readonly Sent[],
+  now: Date,
+): Partial<EndpointRow> {
+  if (sent.length === 0) return {}
+  const pauses = sent.flatMap(({ pausedUntil }) => pausedUntil ?? [])
+  const asked = pauses.length > 0 ? new Date(Math.max(...pauses.map((pause) => pause.getTime()))) : null
+  const hasSuccess = sent.some(({ isDelivered }) => isDelivered)
+  const isUnreachable = !hasSuccess && sent.length >= FAILURES_MIN
+  const pausedUntil = asked ?? (isUnreachable ? addMs(now, UNREACHABLE_PAUSE_MS) : null)
+  const since = hasSuccess ? null : (failingSince ?? now)
+  const isGone = sent.some((result) => result.isGone)
+  const isFailing = since !== null && now.getTime() - since.getTime() >= FAILING_MAX_MS
+  const health = { failingSince: since, pausedUntil }
+  if (status === 'disabled' || !(isGone || isFailing)) return health
+  const disabledReason = isGone ? ('gone' as const) : ('failures' as const)
+  return { ...health, status: 'disabled', disabledReason, emailDueAt: now, emailAttempts: 0, updatedAt: now }
+}
+
+/** Deletes deliveries that were last attempted before events of their age are deleted. */
+export async function purgeDeliveries(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -EVENT_RETENTION_MS)
+  await purgeTenantRows(system, {
+    table: sqlFragment`webhook_deliveries`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.updated_at < ${oldest} and t.status <> 'waiting'`,
+  })
+}

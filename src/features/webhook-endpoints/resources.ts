@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import { Message as MessageRow, Template as TemplateRow, Channel as ChannelRow } from '../../models/messaging.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { findEventType, type Resource, RESOURCES } from '../../scope/event-types.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { ApiScope } from '../../trpc/api-scopes.ts'
+import { createSelect } from '../../trpc/select-output.ts'
+import { loadBroadcasts } from '../broadcasts/queries.ts'
+import { Broadcast } from '../broadcasts/schema.ts'
+import { toChannel } from '../channels/queries.ts'
+import { Channel } from '../channels/schema.ts'
+import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries.ts'
+import { Contact } from '../contacts/schema.ts'
+import { loadConversations } from '../conversations/queries.ts'
+import { Conversation, Message } from '../conversations/schema.ts'
+import { attachMedia } from '../media/queries.ts'
+import { readItems } from '../paging/read-items.ts'
+import { RUN_SOURCE, type RunDetails, toRun } from '../runs/queries.ts'
+import { RunSummary } from '../runs/schema.ts'
+import { toTemplate } from '../templates/queries.ts'
+import { Template } from '../templates/schema.ts'
+import { loadWorkflows } from '../workflows/queries.ts'
+import { Workflow } from '../workflows/schema.ts'
+
+type Item = { id: string; contactId?: string | null; contact?: { id: string } | null }
+
+/** A way to read the objects of events: their form, the scope that reading them needs, and the statement for several. */
+type Source = { schema: z.ZodType; scope: ApiScope; load: (scope: Scope, ids: string[]) => Promise<Item[]> }
+
+export const SOURCES: Readonly<Record<Resource, Source>> = {
+  contact: {
+    schema: Contact,
+    scope: 'contacts:read',
+    load: async (scope, ids) => {
+      const isOne = sqlFragment`contacts.id = any(${ids}::uuid[])`
+      const rows = await readItems<ContactView>(scope, 'loadContacts', CONTACT_SOURCE, isOne)
+      return rows.map((row) => ({ ...toContact(row), contactId: row.id }))
+    },
+  },
+  message: {
+    schema: Message,
+    scope: 'conversations:read',
+    load: async (scope, ids) => attachMedia(scope, await scope.query(MessageRow).whereIn('id', ids)),
+  },
+  conversation: { schema: Conversation, scope: 'conversations:read', load: loadConversations },
+  run: {
+    schema: RunSummary,
+    scope: 'runs:read',
+    load: async (scope, ids) => {
+      const isOne = sqlFragment`runs.id = any(${ids}::uuid[])`
+      return (await readItems<RunDetails>(scope, 'loadRuns', RUN_SOURCE, isOne)).map(toRun)
+    },
+  },
+  broadcast: { schema: Broadcast, scope: 'broadcasts:read', load: loadBroadcasts },
+  template: {
+    schema: Template,
+    scope: 'templates:read',
+    load: async (scope, ids) => (await scope.query(TemplateRow).whereIn('id', ids)).map(toTemplate),
+  },
+  workflow: { schema: Workflow, scope: 'workflows:read', load: loadWorkflows },
+  channel: {
+    schema: Channel,
+    scope: 'channels:read',
+    load: async (scope, ids) => (await scope.query(ChannelRow).whereIn('id', ids)).map(toChannel),
+  },
+}
+
+/** Custom events are about a contact. */
+const CUSTOM = { resource: 'contact', data: ['contactId'] } as const
+
+type EventRef = { type: string; data: Record<string, string | null> }
+
+/** An object as the API shows it now, and the contact that it is about, if any. */
+export type LoadedResource = { value: unknown; contactId: string | null }
+
+/** Reads the objects that events are about, those of a kind together. Those that do not exist any more are missing. */
+export async function loadResources(scope: Scope, events: readonly EventRef[]): Promise<Map<string, LoadedResource>> {
+  const ids = new Map<Resource, Set<string>>()
+  for (const event of events) {
+    const reference = findReference(event)
+    if (!reference) continue
+    const { resource, id } = reference
+    ids.set(resource, (ids.get(resource) ?? new Set()).add(id))
+  }
+  const loaded = await Promise.all([...ids].map(([resource, some]) => load(scope, resource, [...some])))
+  return new Map(loaded.flat())
+}
+
+async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[string, LoadedResource][]> {
+  const { schema, load: loadItems } = SOURCES[resource]
+  const select = createSelect(schema, 'text')
+  const items = await loadItems(scope, ids)
+  return items.map((item) => [
+    `${resource} ${item.id}`,
+    { value: select(item), contactId: item.contactId ?? item.contact?.id ?? null },
+  ])
+}
+
+/** Returns the key of what an event is about in the result of `loadResources`; undefined if it is about no object. */
+export function toResourceKey(event: EventRef): string | undefined {
+  const reference = findReference(event)
+  return reference && `${reference.resource} ${reference.id}`
+}
+
+function findReference({ type, data }: EventRef): { resource: Resource; id: string } | undefined {
+  const { resource, data: [field = ''] = [] } = type.startsWith('custom.') ? CUSTOM : (findEventType(type) ?? {})
+  const id = data[field]
+  return resource && id ? { resource, id } : undefined
+}
+
+/** Lists the scopes that reading the objects of all events needs that are of one of the types; of any type for null. */
+export function listReadScopes(types: readonly string[] | null): ApiScope[] {
+  const isOfType = (resource: Resource) =>
+    types === null ||
+    types.some(
+      (type) => type.startsWith(`${resource}.`) || (type.startsWith('custom.') && resource === CUSTOM.resource),
+    )
+  return [...new Set(RESOURCES.filter(isOfType).map((resource) => SOURCES[resource].scope))]
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { duration } from '../../engine/language/definition/duration.ts'
+import { DAY } from '../../platform/time.ts'
+import { id, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
+import { eventTypes } from '../events/schema.ts'
+
+const OVERLAP_MAX = 7 * DAY
+const EXAMPLE_URL = 'https://shop.example.com/webhooks/parley'
+
+const url = text(2000).meta({
+  description: 'A public https address, to which events are posted',
+  examples: [EXAMPLE_URL],
+})
+
+const types = eventTypes
+  .transform((names) => [...new Set(names)])
+  .nullable()
+  .meta({
+    description: 'Types of events to send, such as `run.failed`, and patterns such as `message.*`; null for all',
+    examples: [['message.received', 'custom.*']],
+  })
+
+const payload = z.enum(['full', 'thin']).meta({
+  description: '`full` adds what the event is about as `resource`; `thin` sends IDs only',
+})
+
+const description = text(500)
+  .nullable()
+  .meta({ description: 'What the receiver is for', examples: ['Order system'] })
+
+export const WebhookEndpoint = z
+  .object({
+    id,
+    url: z.string().meta({ examples: [EXAMPLE_URL] }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Order system'] }),
+    types: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Types and patterns; null for all', examples: [['message.received', 'custom.*']] }),
+    payload,
+    status: z.enum(['enabled', 'disabled']),
+    disabledReason: z.enum(['requested', 'failures', 'gone']).nullable().meta({
+      description: '`failures`: nothing else for 5 days; `gone`: the receiver answered 410; null unless it is disabled',
+    }),
+    failingSince: timestamp.nullable().meta({ description: 'The first failure since the last success' }),
+    pausedUntil: timestamp.nullable().meta({
+      description:
+        'Nothing is sent before, as the receiver has asked for with `Retry-After`, or because it does not answer',
+    }),
+    gapAt: timestamp.nullable().meta({
+      description: 'The last time at which events had been deleted by the retention before they could be sent',
+    }),
+    previousExpiresAt: timestamp
+      .nullable()
+      .meta({ description: 'The end of the secret before the present one; null if it has ended' }),
+    createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
+      description: 'The member or API key that created it',
+      examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
+    }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'WebhookEndpoint' })
+export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>
+
+export const WebhookEndpointWithSecret = WebhookEndpoint.extend({
+  secret: z.string().meta({
+    description: 'The secret with which the receiver verifies signatures. No other answer contains it',
+    examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'],
+  }),
+}).meta({ id: 'WebhookEndpointWithSecret' })
+export type WebhookEndpointWithSecret = z.infer<typeof WebhookEndpointWithSecret>
+
+export const WebhookEndpointList = z.object({ items: z.array(WebhookEndpoint) })
+export type WebhookEndpointList = z.infer<typeof WebhookEndpointList>
+
+export const WebhookEndpointRef = z.strictObject({ webhookEndpointId: id })
+export type WebhookEndpointRef = z.infer<typeof WebhookEndpointRef>
+
+export const CreateWebhookEndpoint = z.strictObject({
+  url,
+  description: description.default(null),
+  types: types.default(null),
+  payload: payload.default('full'),
+})
+export type CreateWebhookEndpoint = z.infer<typeof CreateWebhookEndpoint>
+
+export const UpdateWebhookEndpoint = z.strictObject({
+  webhookEndpointId: id,
+  url: url.optional(),
+  description: description.optional(),
+  types: types.optional(),
+  payload: payload.optional(),
+  status: z.enum(['enabled', 'disabled']).optional().meta({
+    description: 'An endpoint that is enabled again gets events from then on',
+  }),
+})
+export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpoint>
+
+export const RotateEndpointSecret = z.strictObject({
+  webhookEndpointId: id,
+  overlap: duration
+    .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
+    .optional()
+    .meta({
+      description: 'How long deliveries are signed with the present secret as well: `0s` to `7d`, 24 hours by default',
+      examples: ['24h'],
+    }),
+})
+export type RotateEndpointSecret = z.infer<typeof RotateEndpointSecret>
+
+const Attempt = z.object({
+  at: timestamp,
+  statusCode: z
+    .int()
+    .nullable()
+    .meta({ description: 'The status of the answer; null without one', examples: [503] }),
+  error: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        'Null for a success; `unexpected_status`, or the reason why there was no answer, such as `timed_out`',
+      examples: ['unexpected_status'],
+    }),
+  durationMs: z.int(),
+})
+
+export const WebhookDelivery = z
+  .object({
+    id,
+    webhookEndpointId: id,
+    eventId: id.meta({ description: 'The ID of the event, which is also its `webhook-id`' }),
+    type: z.string().meta({ examples: ['message.received'] }),
+    status: z.enum(['delivered', 'waiting', 'failed']).meta({
+      description: '`waiting` for the next attempt at `nextAttemptAt`; `failed` after the last one',
+    }),
+    attemptCount: z.int().meta({ description: 'Attempts so far, without those that were asked for' }),
+    attempts: z.array(Attempt).meta({ description: 'The last 20 attempts, oldest first' }),
+    nextAttemptAt: timestamp.nullable(),
+    deliveredAt: timestamp.nullable(),
+    eventAt: timestamp,
+    createdAt: timestamp,
+  })
+  .meta({ id: 'WebhookDelivery' })
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>
+
+export const WebhookDeliveryPage = toPage(WebhookDelivery)
+
+export const ListDeliveries = z.strictObject({
+  webhookEndpointId: id,
+  status: z
+    .enum(['delivered', 'waiting', 'failed'])
+    .optional()
+    .meta({ description: 'Only deliveries with this status' }),
+  ...page,
+})
+export type ListDeliveries = z.infer<typeof ListDeliveries>
+
+export const WebhookDeliveryRef = z.strictObject({ webhookDeliveryId: id })
+export type WebhookDeliveryRef = z.infer<typeof WebhookDeliveryRef>
+
+export const TestResult = z
+  .object({
+    delivered: z.boolean(),
+    statusCode: z.int().nullable(),
+    error: z
+      .string()
+      .nullable()
+      .meta({ examples: [null] }),
+    durationMs: z.int(),
+  })
+  .meta({ id: 'WebhookTestResult' })
+export type TestResult = z.infer<typeof TestResult>

@@ -1,0 +1,66 @@
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { ATTEMPTS_MAX, EMAILS_MAX, nextAttemptSql, sendEmail } from '../auth/token-emails.ts'
+
+/** Owners and admins that get the email. */
+const RECIPIENTS_MAX = 20
+
+type Due = { id: string; url: string; disabledReason: string | null; emailDueAt: Date; emailAttempts: number }
+type Recipient = { name: string; address: string }
+
+/**
+ * Emails the owners and admins of workspaces whose endpoints were disabled, again with growing delays while the mail server
+ * does not accept it. A process that ends between an email and its commit makes another send it again.
+ */
+export async function sendDisabledEmails(system: SystemScope): Promise<void> {
+  const due = await system.acrossTenants<{ tenantId: string; id: string }>('listEndpointsToEmail')`
+    select tenant_id, id from webhook_endpoints where email_due_at <= ${system.now()} order by email_due_at limit ${EMAILS_MAX}`
+  await Promise.all(due.map(({ tenantId, id }) => attempt(system, system.forTenant(tenantId), id)))
+}
+
+async function attempt(system: SystemScope, scope: Scope, id: string): Promise<void> {
+  const now = scope.now()
+  const [due] = await scope.sql<Due>('claimEndpointEmail')`
+    update webhook_endpoints e set email_attempts = e.email_attempts + 1,
+      email_due_at = ${nextAttemptSql(now, sqlFragment`e.email_attempts`)}
+    where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.email_due_at <= ${now}
+    returning e.id, e.url, e.disabled_reason, e.email_due_at, e.email_attempts`
+  if (!due) return
+  try {
+    for (const to of await listRecipients(scope)) await sendEmail(system, { to, ...compose(due) })
+  } catch (error) {
+    scope.log.warn({ err: error, attempts: due.emailAttempts }, 'an email about a webhook endpoint could not be sent')
+    if (due.emailAttempts < ATTEMPTS_MAX) return
+  }
+  await scope.sql('endEndpointEmail')`
+    update webhook_endpoints set email_due_at = null
+    where tenant_id = ${scope.tenantId} and id = ${id} and email_due_at = ${due.emailDueAt}`
+}
+
+function listRecipients(scope: Scope): Promise<Recipient[]> {
+  return scope.sql<Recipient>('listEndpointRecipients')`
+    select u.name, u.email as address from memberships m join users u on u.id = m.user_id
+    where m.workspace_id = ${scope.tenantId} and m.role in ('owner', 'admin')
+    order by m.created_at, u.id limit ${RECIPIENTS_MAX}`
+}
+
+function compose({ id, url, disabledReason }: Due): { subject: string; text: string } {
+  const reason =
+    disabledReason === 'gone'
+      ? 'The receiver answered 410, which asks to be sent nothing more.'
+      : 'No event has reached it for five days.'
+  const { host } = new URL(url)
+  return {
+    subject: `Parley sends no more events to ${host}`,
+    text: `Hello,
+
+the webhook endpoint ${id} at ${host} was disabled. ${reason}
+
+When the receiver works again, enable the endpoint with this request. It then gets the events from that time on:
+
+PATCH /api/webhook-endpoints/${id}
+{"status": "enabled"}
+`,
+  }
+}

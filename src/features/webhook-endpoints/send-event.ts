@@ -1,0 +1,108 @@
+import type { Agent } from 'undici'
+import type { DeliveryAttempt, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
+import { OutboundError } from '../../platform/outbound/outbound-error.ts'
+import { postPublic } from '../../platform/outbound/post-public.ts'
+import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
+import { addMs, HOUR, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { toResourceKey, type LoadedResource } from './resources.ts'
+import { openSigningKeys, signDelivery } from './signatures.ts'
+
+const TIMEOUT_MS = 15 * SECOND
+/** A larger body is sent without its resource: an event is to be read at once. */
+const BODY_BYTES_MAX = 256 * 1024
+const RETRY_AFTER_MAX_MS = HOUR
+/** Statuses with which a receiver asks for a pause. */
+const BUSY = new Set([429, 502, 503, 504])
+const GONE = 410
+
+/** An event that is sent. `position` is null for a test. */
+export type SentEvent = {
+  eventId: string
+  type: string
+  data: Record<string, string | null>
+  position: number | null
+  eventAt: Date
+}
+
+/** The body of an event, and the contact that its content is about, if any. */
+export type RenderedEvent = { body: string; contactId: string | null }
+
+/** The result of one attempt. `pausedUntil` is the time that the receiver has asked to wait for. */
+export type Sent = { attempt: DeliveryAttempt; isDelivered: boolean; isGone: boolean; pausedUntil: Date | null }
+
+/** Builds the body of an event from what `loadResources` has found. */
+export function renderEvent(
+  { tenantId, payload }: Pick<EndpointRow, 'tenantId' | 'payload'>,
+  event: SentEvent,
+  resources: ReadonlyMap<string, LoadedResource>,
+): RenderedEvent {
+  const { eventId: id, type, data, position: sequence, eventAt } = event
+  const thin = { type, timestamp: eventAt.toISOString(), id, sequence, workspaceId: tenantId, data }
+  if (payload === 'thin') return { body: JSON.stringify(thin), contactId: null }
+  const resource = resources.get(toResourceKey(event) ?? '')
+  const body = JSON.stringify({ ...thin, resource: resource?.value ?? null })
+  return Buffer.byteLength(body) <= BODY_BYTES_MAX
+    ? { body, contactId: resource?.contactId ?? null }
+    : { body: JSON.stringify({ ...thin, resource: null }), contactId: null }
+}
+
+/** Sends events to an endpoint over connections that are kept until it is closed. */
+export class EventSender {
+  readonly #scope: Scope
+  readonly #endpoint: EndpointRow
+  readonly #keys: Buffer[]
+  readonly #agent: Agent
+
+  constructor(scope: Scope, endpoint: EndpointRow) {
+    this.#scope = scope
+    this.#endpoint = endpoint
+    this.#keys = openSigningKeys(scope.secrets, endpoint, scope.now())
+    // The rules for addresses hold for each connection, and none outlives the sender.
+    this.#agent = createPublicAgent({ allowsLoopback: scope.allowsLoopback, connectTimeoutMs: TIMEOUT_MS })
+  }
+
+  async send({ eventId }: Pick<SentEvent, 'eventId'>, body: string, signal?: AbortSignal): Promise<Sent> {
+    const at = this.#scope.now()
+    const startedMs = performance.now()
+    const result = await this.#post(eventId, body, signal)
+    const durationMs = Math.round(performance.now() - startedMs)
+    const { statusCode, retryAfter } = result
+    const isDelivered = statusCode !== null && statusCode >= 200 && statusCode < 300
+    const error = isDelivered ? null : (result.error ?? 'unexpected_status')
+    return {
+      attempt: { at: at.toISOString(), statusCode, error, durationMs },
+      isDelivered,
+      isGone: statusCode === GONE,
+      pausedUntil: statusCode !== null && BUSY.has(statusCode) ? parseRetryAfter(retryAfter, this.#scope.now()) : null,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  async #post(id: string, body: string, signal?: AbortSignal) {
+    const { allowsLoopback } = this.#scope
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Parley',
+      ...signDelivery(this.#keys, { id, body, now: this.#scope.now() }),
+    }
+    try {
+      const request = { url: this.#endpoint.url, headers, body, timeoutMs: TIMEOUT_MS, allowsLoopback }
+      const { status, retryAfter } = await postPublic(this.#agent, request, signal)
+      return { statusCode: status, retryAfter, error: undefined }
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error
+      return { statusCode: null, retryAfter: undefined, error: error.code }
+    }
+  }
+}
+
+/** Reads a number of seconds, or a date. Null for any other text; a long pause is shortened. */
+function parseRetryAfter(text: string | undefined, now: Date): Date | null {
+  if (text === undefined || text.length > 100) return null
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * SECOND : Date.parse(text) - now.getTime()
+  return ms > 0 ? addMs(now, Math.min(ms, RETRY_AFTER_MAX_MS)) : null
+}

@@ -1,0 +1,133 @@
+import { EVENT_TYPES, type Resource } from '../../scope/event-types.ts'
+import { buildExample } from './example.ts'
+import type { Document, Operation, Parameter, Schema } from './document.ts'
+import { header, ID } from './other-paths.ts'
+
+/** The schemas of what webhooks send as `resource`. */
+const RESOURCE_SCHEMAS: Record<Resource, string> = {
+  contact: 'Contact',
+  message: 'Message',
+  conversation: 'Conversation',
+  run: 'RunSummary',
+  broadcast: 'Broadcast',
+  template: 'Template',
+  workflow: 'Workflow',
+  channel: 'Channel',
+}
+
+const ID_SCHEMA: Schema = { type: 'string', format: 'uuid' }
+/** Fields of data that are no IDs. */
+const NUMBERS = new Set(['firstStep', 'lastStep'])
+
+/** The headers that each event is posted with. */
+export const EVENT_PARAMETERS: Record<string, Parameter> = {
+  WebhookId: header('webhook-id', 'The ID of the event: the same for each attempt', ID),
+  WebhookTimestamp: header('webhook-timestamp', 'Unix time of the attempt', '1772445600'),
+  WebhookSignature: header(
+    'webhook-signature',
+    'Signatures as Standard Webhooks 1.0.0 defines them, separated by spaces',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+}
+
+/** Returns the schemas that the descriptions of webhooks use beside those of the procedures. */
+export function eventSchemas(schemas: Document['components']['schemas']): Record<string, Schema> {
+  const run = withoutFields(schemas['Run'] ?? {}, ['input', 'output', 'variables'])
+  const kinds = new Map(listTypes().map(([, info]) => [toKind(info), toSchema(info)]))
+  return { WebhookEvent: EVENT, RunSummary: run, ...Object.fromEntries(kinds) }
+}
+
+type TypeInfo = { description: string; data: readonly string[]; resource?: Resource }
+
+function listTypes(): [string, TypeInfo][] {
+  return [...Object.entries(EVENT_TYPES), ['custom.*', CUSTOM]]
+}
+
+const CUSTOM: TypeInfo = {
+  description: 'A program sent an event, or a workflow emitted it. The type ends with its name',
+  data: ['contactId', 'runId?'],
+  resource: 'contact',
+}
+
+/** Returns the name of the schema of all events with the same fields. */
+function toKind({ data, resource }: TypeInfo): string {
+  const fields = data.map((name) => name.replace('?', '').replace(/^./, (letter) => letter.toUpperCase()))
+  const names =
+    resource === undefined ? fields : [resource.replace(/^./, (letter) => letter.toUpperCase()), ...fields.slice(1)]
+  return `${names.map((name) => name.replace(/Id$/, '')).join('')}WebhookEvent`
+}
+
+const EVENT: Schema = {
+  type: 'object',
+  required: ['type', 'timestamp', 'id', 'sequence', 'workspaceId', 'data'],
+  properties: {
+    type: { type: 'string', description: 'The type of the event' },
+    timestamp: { type: 'string', format: 'date-time', description: 'The time of the event' },
+    id: { ...ID_SCHEMA, description: 'The ID of the event' },
+    sequence: {
+      type: ['integer', 'null'],
+      description: 'The position of the event among those of the workspace; null for a test',
+    },
+    workspaceId: { ...ID_SCHEMA, description: 'The workspace' },
+    data: { type: 'object', description: 'The IDs of what the event is about', additionalProperties: true },
+  },
+}
+
+function withoutFields(schema: Schema, names: string[]): Schema {
+  const { properties = {}, required = [], ...rest } = schema
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))),
+    required: required.filter((name) => !names.includes(name)),
+  }
+}
+
+/** Describes what is posted to webhook endpoints, for each type of event. */
+export function eventWebhooks(schemas: Document['components']['schemas']): NonNullable<Document['webhooks']> {
+  return Object.fromEntries(listTypes().map(([type, info]) => [type, { post: describe(type, info, schemas) }]))
+}
+
+function describe(type: string, info: TypeInfo, schemas: Record<string, Schema>): Operation {
+  const name: Schema =
+    type === 'custom.*' ? { type: 'string', pattern: '^custom\\.', examples: ['custom.order.paid'] } : { const: type }
+  const kind = { $ref: `#/components/schemas/${toKind(info)}` }
+  // Without the resource, of which the other operations have examples.
+  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info) }
+  const example = buildExample({ type: 'object', properties: fields, required: Object.keys(fields) }, schemas)
+  const schema = { allOf: [kind, { type: 'object', properties: { type: name } }] }
+  return {
+    operationId: `webhooks.${type}`,
+    summary: info.description,
+    tags: ['webhook-endpoints'],
+    security: [],
+    parameters: Object.keys(EVENT_PARAMETERS).map((each) => ({ $ref: `#/components/parameters/${each}` })),
+    requestBody: { required: true, content: { 'application/json': { schema, example } } },
+    responses: { 200: { description: 'Any status from 200 to 299 within 15 seconds: the event is delivered' } },
+  }
+}
+
+function toDataSchema({ data }: TypeInfo): Schema {
+  const properties = data.map((name): [string, Schema] => {
+    const field = name.replace('?', '')
+    const value: Schema = NUMBERS.has(field) ? { type: 'string' } : ID_SCHEMA
+    return [field, name === field ? value : { ...value, type: ['string', 'null'] }]
+  })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: data.filter((name) => !name.endsWith('?')),
+  }
+}
+
+function toSchema(info: TypeInfo): Schema {
+  const { resource } = info
+  const value: Schema = resource
+    ? { anyOf: [{ $ref: `#/components/schemas/${RESOURCE_SCHEMAS[resource]}` }, { type: 'null' }] }
+    : { type: 'null' }
+  return {
+    allOf: [
+      { $ref: '#/components/schemas/WebhookEvent' },
+      { type: 'object', properties: { data: toDataSchema(info), resource: value } },
+    ],
+  }
+}

@@ -1,0 +1,30 @@
+import { expect } from 'chai'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { format } from 'prettier'
+import { EVENT_TYPES } from '../../src/scope/event-types.ts'
+import { readDocument, ROOT, sectionOf } from '../support/documents.ts'
+
+const PAGE = 'docs/webhooks.md'
+
+describe('the page about webhooks', () => {
+  it('lists every type of event with its data and its resource', async () => {
+    const document = readDocument(PAGE)
+    const [introduction = '', table = ''] = sectionOf(document, 'Types of events').trim().split('\n\n')
+    const expected = await formatTypes()
+    if (process.env['WRITE_DOCS']) {
+      const section = [introduction, table].filter(Boolean).join('\n\n')
+      writeFileSync(join(ROOT, PAGE), document.text.replace(section, `${introduction}\n\n${expected}`))
+    } else expect(table, 'WRITE_DOCS=1 npx mocha test/unit/docs-webhooks.test.ts writes it').to.equal(expected)
+  })
+})
+
+async function formatTypes(): Promise<string> {
+  const rows = Object.entries(EVENT_TYPES).map(([type, { description, data, ...info }]) => {
+    const fields = data.map((name) => `\`${name.replace('?', '')}\`${name.endsWith('?') ? ' or null' : ''}`).join(', ')
+    return [`\`${type}\``, description, fields, 'resource' in info ? info.resource : ''].join(' | ')
+  })
+  const table = ['Type | Meaning | Data | Resource', '--- | --- | --- | ---', ...rows]
+  const text = await format(table.map((row) => `| ${row} |`).join('\n'), { parser: 'markdown' })
+  return text.trim()
+}
