@@ -14,7 +14,6 @@ import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { watchEvents } from './features/webhook-endpoints/jobs.ts'
 import { createHostCheck, listCrossSiteOrigins } from './http/security/check-host.ts'
 import { CROSS_SITE } from './http/security/origin.ts'
-import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
 import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
 import { periodicTasks, createTasks } from './jobs.ts'
@@ -27,6 +26,7 @@ import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
+import { DOWNLOADS } from './downloads.ts'
 import { appRouter } from './router.ts'
 import type { Actor } from './scope/dependencies.ts'
 import { Scope } from './scope/scope.ts'
@@ -191,7 +191,7 @@ async function listen(
       isKnown: (id) => isWebhook(webhooks, id),
       handle: (call) => handleWebhookCall({ system: webhooks, limits }, call),
     },
-    exportRecipients,
+    downloads: DOWNLOADS,
     scopes: {
       system,
       auth,

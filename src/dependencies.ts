@@ -49,6 +49,8 @@ export const JOB_LIMITS = {
   'show-typing': { working: 4, releasedPerKey: 1, all: 60 },
   // Broadcasts have to leave connections for the replies, and a second job of a channel would end at once.
   broadcast: { working: 2, releasedPerKey: 1, all: 8 },
+  // Each is a large transaction at a time. Of a workspace there is one; it gives up its place after some seconds.
+  'run-jobs': { working: 2, releasedPerKey: 1, all: 4 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */

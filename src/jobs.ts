@@ -28,11 +28,18 @@ import { deliverEvents } from './features/webhook-endpoints/deliver-events.ts'
 import { purgeDeliveries } from './features/webhook-endpoints/deliveries.ts'
 import { enqueueDueWebhooks } from './features/webhook-endpoints/jobs.ts'
 import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-emails.ts'
+import type { JobKind, JobKinds } from './features/jobs/job-kind.ts'
+import { purgeJobs } from './features/jobs/purge-jobs.ts'
+import { enqueueDueJobs, runJobs } from './features/jobs/run-jobs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
 import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
+
+/** Kinds of jobs of the API, by their types. */
+const LISTED_KINDS: JobKind[] = []
+const JOB_KINDS: JobKinds = new Map(LISTED_KINDS.map((kind) => [kind.type, kind]))
 
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
@@ -40,6 +47,7 @@ export function createTasks(system: SystemScope): Tasks {
     advance: (job, control) => advanceMailboxes(system, job, control),
     deliver: (job, control) => deliverMessages(system, job, control),
     broadcast: (job, control) => runBroadcasts(system, job, control?.signal),
+    'run-jobs': (job, control) => runJobs(system, JOB_KINDS, job, control?.signal),
     execute: (job, control) => executeCalls(system, job, control),
     'fetch-media': (job, control) => fetchMedia(system, job, control?.signal),
     'send-read-receipt': (job) => sendReadReceipt(system, job, { showsTyping: false }),
@@ -64,6 +72,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'retry webhooks', everyMs: 5 * SECOND, run: () => retryWebhooks(system) },
     { name: 'roll up counts', everyMs: 5 * SECOND, run: () => rollUpCounts(system) },
     { name: 'enqueue due broadcasts', everyMs: SECOND / 4, run: () => enqueueDueBroadcasts(system) },
+    { name: 'enqueue due jobs', everyMs: SECOND, run: () => enqueueDueJobs(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpCounts(system, 'recipients') },
     { name: 'record progress', everyMs: SECOND, run: () => recordProgress(system) },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
@@ -80,6 +89,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge media writes', everyMs: 10 * MINUTE, run: () => purgeMediaWrites(system) },
     { name: 'purge throttle windows', everyMs: 10 * MINUTE, run: () => purgeThrottleWindows(system) },
     { name: 'purge evaluations', everyMs: 10 * MINUTE, run: () => purgeEvaluations(system) },
+    { name: 'purge jobs', everyMs: 10 * MINUTE, run: () => purgeJobs(system) },
     { name: 'purge deleted message IDs', everyMs: 10 * MINUTE, run: () => purgeDeletedMessageIds(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]

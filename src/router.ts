@@ -12,6 +12,7 @@ import { eventsRouter } from './features/events/router.ts'
 import { contactExplanationsRouter, messageExplanationsRouter } from './features/explanations/router.ts'
 import { groupsRouter } from './features/groups/router.ts'
 import { inboundRouter } from './features/inbound/router.ts'
+import { jobsRouter } from './features/jobs/router.ts'
 import {
   broadcastSubscriptionsRouter,
   conversationSubscriptionsRouter,
@@ -57,6 +58,7 @@ export const appRouter = router({
   runs: mergeRouters(runsRouter, replayRouter, runTestsRouter, runSubscriptionsRouter),
   events: mergeRouters(eventsRouter, eventSubscriptionsRouter),
   'dead-letters': deadLettersRouter,
+  jobs: jobsRouter,
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,

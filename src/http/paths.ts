@@ -16,8 +16,6 @@ export const WEBHOOK_PREFIX = '/inbound'
 export const UPLOAD_PATH = `${API_PREFIX}/media`
 /** The events of a workspace as server-sent events. */
 export const EVENTS_STREAM_PATH = `${API_PREFIX}/events/stream`
-/** The recipients of a broadcast as lines. */
-export const RECIPIENTS_CSV_PATH = `${API_PREFIX}/broadcasts/{broadcastId}/recipients.csv`
 /** `/media/{workspaceId}/{mediaId}`, with a signature in the query. */
 export const MEDIA_PATH = /^\/media\/([0-9A-Za-z-]+)\/([0-9A-Za-z-]+)$/
 

@@ -23,8 +23,8 @@ import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify, type RequestScopes } from './request-context.ts'
-import { type ExportRecipients, recipientsCsvRoute } from './csv-route.ts'
-import { API_PREFIX, EVENTS_STREAM_PATH, isUnder, RECIPIENTS_CSV_PATH, UPLOAD_PATH } from './paths.ts'
+import { addDownloads, type DownloadRoute } from './download-routes.ts'
+import { API_PREFIX, EVENTS_STREAM_PATH, isUnder, UPLOAD_PATH } from './paths.ts'
 import { requestId } from './request-id.ts'
 import { eventsRoute } from './subscriptions/events-route.ts'
 import { addOperations } from './rest.ts'
@@ -44,7 +44,7 @@ export type HttpDependencies = {
   providerWebhooks: ProviderWebhooks
   workflowWebhooks: WorkflowWebhooks
   media: MediaFiles
-  exportRecipients: ExportRecipients
+  downloads: readonly DownloadRoute[]
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
@@ -65,7 +65,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const admission = new Admission(log)
   const routes = new ApiRoutes()
   routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get, admission))
-  routes.add('GET', RECIPIENTS_CSV_PATH, contexts.open, recipientsCsvRoute(dependencies.exportRecipients, contexts.get))
+  addDownloads(routes, dependencies.downloads, contexts)
   routes.add('GET', EVENTS_STREAM_PATH, eventsRoute(router, { openContext: contexts.openForStream, admission }))
   addOperations(routes, router, contexts)
   const guard = new WebhookGuard(dependencies.limits)

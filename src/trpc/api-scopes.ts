@@ -18,6 +18,8 @@ export const API_SCOPES = [
   'events:write',
   'dead-letters:read',
   'dead-letters:write',
+  'jobs:read',
+  'jobs:write',
   'tags:read',
   'tags:write',
   'tags:delete',

@@ -33,6 +33,11 @@ export function typingJob(tenantId: string, conversationId: string): Job {
   return { task: 'show-typing', tenantId, key: conversationId }
 }
 
+/** Job that works on the jobs of the API of a tenant. */
+export function jobsWakeup(tenantId: string): Job {
+  return { task: 'run-jobs', tenantId, key: tenantId }
+}
+
 /** Job that executes the due external calls of a tenant. */
 export function executeJob(tenantId: string): Job {
   return { task: 'execute', tenantId, key: tenantId }

@@ -24,6 +24,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
       'api_keys',
       'media',
       'dead_letters',
+      'jobs',
       'credentials',
       'webhook_endpoints',
     ],

@@ -2,7 +2,15 @@ import { sqlFragment, type SqlFragment } from '../../platform/database/statement
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 
-type RowLimit = { code: string; max: number; noun: string; table: SqlFragment; isCounted?: SqlFragment }
+type RowLimit = {
+  code: string
+  max: number
+  noun: string
+  table: SqlFragment
+  isCounted?: SqlFragment
+  /** What to do about it. */
+  advice?: string
+}
 
 /**
  * The most rows that a workspace may have of what members configure. Each row has a bounded size, and some lists return all
@@ -26,6 +34,14 @@ const ROW_LIMITS = {
   channels: { code: 'too_many_channels', max: 100, noun: 'channels', table: sqlFragment`channels` },
   credentials: { code: 'too_many_credentials', max: 200, noun: 'credentials', table: sqlFragment`http_credentials` },
   groups: { code: 'too_many_groups', max: 5000, noun: 'groups', table: sqlFragment`groups` },
+  jobs: {
+    code: 'too_many_jobs',
+    max: 20,
+    noun: 'jobs that are queued or running',
+    table: sqlFragment`jobs`,
+    isCounted: sqlFragment`work_at is not null`,
+    advice: 'Wait until one has ended, or cancel one',
+  },
   tags: { code: 'too_many_tags', max: 5000, noun: 'tags', table: sqlFragment`tags` },
   templates: { code: 'too_many_templates', max: 10_000, noun: 'templates', table: sqlFragment`templates` },
   tests: { code: 'too_many_tests', max: 2000, noun: 'workflow tests', table: sqlFragment`workflow_tests` },
@@ -44,10 +60,10 @@ const ROW_LIMITS = {
  * @throws ConflictError with the code of the limit
  */
 export async function assertRowLimit(tx: Scope, kind: keyof typeof ROW_LIMITS, added = 1): Promise<void> {
-  const { code, max, noun, table, isCounted = sqlFragment`true` }: RowLimit = ROW_LIMITS[kind]
+  const { code, max, noun, table, isCounted = sqlFragment`true`, advice }: RowLimit = ROW_LIMITS[kind]
   const [row] = await tx.sql<{ existing: number }>('countLimitedRows')`
     select count(*)::int as existing from (
       select from ${table} where tenant_id = ${tx.tenantId} and ${isCounted} limit ${max}) counted`
   if ((row?.existing ?? 0) + added <= max) return
-  throw new ConflictError(code, `A workspace has at most ${max} ${noun}. Delete those that are not used`)
+  throw new ConflictError(code, `A workspace has at most ${max} ${noun}. ${advice ?? 'Delete those that are not used'}`)
 }

@@ -12,7 +12,8 @@ import { completeParameter, describeAccess, headerParameters, PARAMETERS } from 
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
 import { mediaPaths } from './media-paths.ts'
 import { EVENT_PARAMETERS, eventSchemas, eventWebhooks } from './event-webhooks.ts'
-import { eventStreamPaths, exportPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
+import { downloadPaths } from './download-paths.ts'
+import { eventStreamPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
@@ -85,7 +86,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       ...subscriptionPaths(router),
       ...mediaPaths(paths),
       ...webhookPaths(),
-      ...exportPaths(),
+      ...downloadPaths(),
       ...eventStreamPaths(),
     },
     webhooks: eventWebhooks(schemas),

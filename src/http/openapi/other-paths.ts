@@ -228,39 +228,3 @@ export function eventStreamPaths(): Paths {
     },
   }
 }
-
-/** Documents answers that are files. */
-export function exportPaths(): Paths {
-  const example = 'recipientId,contactId,name,address,status\r\n'
-  return {
-    '/api/broadcasts/{broadcastId}/recipients.csv': {
-      get: {
-        operationId: 'broadcasts.exportRecipients',
-        summary: 'Export the recipients of a broadcast',
-        description:
-          'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
-        tags: ['broadcasts'],
-        ...describeAccess('broadcasts:read'),
-        parameters: [
-          pathId('broadcastId', 'The broadcast'),
-          {
-            in: 'query',
-            name: 'status',
-            description: 'Only recipients with this status',
-            schema: { type: 'string' },
-            example: 'failed',
-          },
-          WORKSPACE,
-        ],
-        responses: {
-          200: {
-            description: 'The file, streamed',
-            headers: successHeaders({}),
-            content: { 'text/csv': { schema: { type: 'string' }, example } },
-          },
-          ...errorReferences(['400', '401', '403', '404', '429', '500', '503']),
-        },
-      },
-    },
-  }
-}

@@ -195,6 +195,8 @@ describe('GET /openapi.json', () => {
     scopes
       .set('media.upload', 'media:write')
       .set('broadcasts.exportRecipients', 'broadcasts:read')
+      .set('jobs.exportResults', 'jobs:read')
+      .set('jobs.exportRejects', 'jobs:read')
       .set('events.stream', 'events:read')
     for (const [name, operation] of restOperations) {
       const isPublic = WITHOUT_TENANT.includes(operation.operationId)

@@ -1,4 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import { toCsvLine } from '../../../platform/csv.ts'
 import { InvalidError } from '../../../platform/errors.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'
@@ -45,13 +46,13 @@ export async function exportRecipients(
 }
 
 async function* toLines(scope: Scope, broadcastId: string, status: string | null): AsyncGenerator<string> {
-  yield `${COLUMNS.join(',')}\r\n`
+  yield toCsvLine(COLUMNS)
   let after: string = NIL_ID
   for (let count = PAGE; count === PAGE;) {
     const rows = await readPage(scope, { broadcastId, status, after })
     count = rows.length
     after = String(rows.at(-1)?.recipientId ?? after)
-    if (count > 0) yield rows.map((row) => `${COLUMNS.map((column) => toCell(row[column])).join(',')}\r\n`).join('')
+    if (count > 0) yield rows.map((row) => toCsvLine(COLUMNS.map((column) => row[column]))).join('')
   }
 }
 
@@ -68,16 +69,4 @@ function readPage(
      where r.tenant_id = ${scope.tenantId} and r.broadcast_id = ${broadcastId} and r.id > ${after}
        and (${status}::text is null or r.status = ${status})
      order by r.id limit ${PAGE}`
-}
-
-/** The beginning of a formula; some East Asian spreadsheets take the full-width signs as well. */
-const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
-
-/** A spreadsheet executes a cell that begins like a formula, so it gets an apostrophe in front. */
-function toCell(value: string | number | Date | null): string {
-  if (value === null) return ''
-  const text = value instanceof Date ? value.toISOString() : String(value)
-  const isFormula = FORMULA.test(text) && !/^[+-]?\d+$/.test(text)
-  const safe = isFormula ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

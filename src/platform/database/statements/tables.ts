@@ -56,6 +56,8 @@ export const TENANT_TABLES = [
   'webhook_endpoints',
   'webhook_deliveries',
   'webhook_bodies',
+  'jobs',
+  'job_items',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)

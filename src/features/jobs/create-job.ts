@@ -1,0 +1,57 @@
+import { Job as JobRow, type JobActor } from '../../models/jobs.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Actor } from '../../scope/dependencies.ts'
+import type { Scope } from '../../scope/scope.ts'
+import { jobsWakeup } from '../automation/jobs.ts'
+import { assertRowLimit } from '../counts/assert-row-limit.ts'
+import { getJob } from './queries.ts'
+import type { Job, JobType } from './schema.ts'
+
+type NewJob = {
+  id?: string
+  type: JobType
+  input: Record<string, unknown>
+  /** The number of lines. */
+  total: number
+  /** Identifies the call, whose repetition gets the same job. */
+  digest?: Buffer
+  /** True if the file store has a file under the ID, which is deleted when the job ends. */
+  hasFile?: boolean
+}
+
+/**
+ * Creates a job in a transaction. A job with the same digest that neither failed nor was canceled is returned instead.
+ * @throws ConflictError `too_many_jobs`
+ */
+export async function createJob(
+  tx: Scope,
+  { id = newId(), type, input, total, digest, hasFile = false }: NewJob,
+): Promise<{ job: Job; isNew: boolean }> {
+  const existing = digest ? await findJob(tx, digest) : undefined
+  if (existing) return { job: existing, isNew: false }
+  await assertRowLimit(tx, 'jobs')
+  const now = tx.now()
+  const inserted = await tx.sql('insertJob')`
+    insert into jobs (tenant_id, id, type, status, input, digest, has_file, total, actor, work_at, created_at, updated_at)
+    values (${tx.tenantId}, ${id}, ${type}, 'queued', ${JSON.stringify(input)}::jsonb, ${digest ?? null}, ${hasFile},
+      ${total}, ${JSON.stringify(toJobActor(tx.actor))}::jsonb, ${now}, ${now}, ${now})
+    on conflict (tenant_id, digest) where digest is not null do nothing returning id`
+  const concurrent = inserted.length === 0 && digest ? await findJob(tx, digest) : undefined
+  if (concurrent) return { job: concurrent, isNew: false }
+  await tx.record({ type: 'job.created', data: { jobId: id } })
+  tx.enqueue(jobsWakeup(tx.tenantId))
+  return { job: await getJob(tx, { jobId: id }), isNew: true }
+}
+
+/** Finds the job of a digest. */
+export async function findJob(scope: Scope, digest: Buffer): Promise<Job | undefined> {
+  const row = await scope.query(JobRow).findOne({ digest }).select('id')
+  return row && getJob(scope, { jobId: row.id })
+}
+
+function toJobActor(actor: Actor): JobActor {
+  if (actor.type === 'user') return { type: actor.type, id: actor.id, name: actor.name }
+  if (actor.type !== 'key') return { type: 'system', id: null, name: null }
+  const { type, id, name, scopes, channelIds } = actor
+  return { type, id, name, scopes: [...scopes], channelIds }
+}

@@ -1,0 +1,32 @@
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import { addMs, DAY } from '../../platform/time.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+
+/** A job and its results are kept for so long after its end. */
+const KEPT_MS = 30 * DAY
+/** Jobs of one run of the purge. What is left is deleted by the next run. */
+const JOBS_MAX = 100
+
+/** Deletes old jobs with the results of their lines, in short statements. Running it concurrently or repeatedly is safe. */
+export async function purgeJobs(system: SystemScope): Promise<void> {
+  const old = await system.acrossTenants<{ tenantId: string; id: string }>('findOldJobs')`
+    select j.tenant_id, j.id from jobs j where j.finished_at < ${addMs(system.now(), -KEPT_MS)}
+    order by j.finished_at limit ${JOBS_MAX}`
+  const context = { log: system.log, task: 'purge jobs' }
+  await forEachTenant(old, context, async (tenantId) => {
+    for (const job of old) if (job.tenantId === tenantId) await purgeJob(system, job)
+  })
+}
+
+async function purgeJob(system: SystemScope, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+  const scope = system.forTenant(tenantId)
+  const { purge } = system.portions
+  for (let count = purge; count === purge;) {
+    const deleted = await scope.sql('deleteOldJobItems')`
+      delete from job_items i where i.tenant_id = ${tenantId} and i.job_id = ${id} and i.line in (
+        select line from job_items where tenant_id = ${tenantId} and job_id = ${id} order by line limit ${purge})
+      returning i.line`
+    count = deleted.length
+  }
+  await scope.sql('deleteOldJob')`delete from jobs where tenant_id = ${tenantId} and id = ${id}`
+}

@@ -1,0 +1,154 @@
+import { Job as JobRow, type JobActor } from '../../models/jobs.ts'
+import { isGeneralOutage, isTransient } from '../../platform/database/database.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Job as Wakeup } from '../../platform/jobs/job-queue.ts'
+import { addMs, SECOND } from '../../platform/time.ts'
+import type { Actor } from '../../scope/dependencies.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { SystemScope } from '../../scope/system-scope.ts'
+import { jobsWakeup } from '../automation/jobs.ts'
+import { endJob } from './end-job.ts'
+import type { JobItem, JobKind, JobKinds, Portion } from './job-kind.ts'
+
+/** A worker that stores no portion for so long has ended, and another one goes on. */
+const LEASE_MS = 15 * SECOND
+/** A worker then lets the job of another workspace have its place. */
+const TURN_MS = 5 * SECOND
+const PROGRESS_EVERY_MS = SECOND
+const ATTEMPTS_MAX = 5
+const RETRY_MS = 2 * SECOND
+
+/**
+ * Works on the oldest job of a workspace, so that each workspace has one at work and the others wait. Each portion is
+ * a transaction that stores the results of its lines: wherever a process ends, another one goes on behind the last portion.
+ * After a while, or after `signal` aborts, the rest is left to the next wake-up.
+ */
+export async function runJobs(
+  system: SystemScope,
+  kinds: JobKinds,
+  { tenantId }: Pick<Wakeup, 'tenantId'>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const job = await claimNext(system.forTenant(tenantId))
+  if (!job) return
+  const scope = system.forTenant(tenantId, toActor(job.actor))
+  const kind = kinds.get(job.type)
+  // A process of a later version may have created it, and does it.
+  if (!kind) return postpone(scope, job, RETRY_MS)
+  try {
+    await work(scope, kind, job, signal)
+  } catch (error) {
+    // When the lease has ended, the portion is tried again.
+    if (isGeneralOutage(error)) throw error
+    await recordFailure(scope, job, error)
+  }
+}
+
+/** Claims the oldest job of the workspace, unless another worker is at it or it is to be tried later. */
+async function claimNext(scope: Scope): Promise<JobRow | undefined> {
+  const now = scope.now()
+  const [oldest] = await scope.sql<{ id: string; isDue: boolean }>('findNextJob')`
+    select id, work_at <= ${now} as is_due from jobs
+    where tenant_id = ${scope.tenantId} and work_at is not null order by created_at, id limit 1`
+  if (!oldest?.isDue) return undefined
+  return scope.transaction(async (tx) => {
+    const next = await tx.query(JobRow).findOne('id', oldest.id).where('workAt', '<=', now).forUpdate().skipLocked()
+    if (!next) return undefined
+    const isFirst = next.status === 'queued'
+    const columns = isFirst ? { status: 'running' as const, startedAt: now, progressAt: now } : {}
+    await tx
+      .query(JobRow)
+      .findOne('id', next.id)
+      .patch({ ...columns, workAt: addMs(now, LEASE_MS), updatedAt: now })
+    if (isFirst) await tx.record({ type: 'job.started', data: { jobId: next.id } })
+    return Object.assign(next, columns)
+  })
+}
+
+async function work(scope: Scope, kind: JobKind, job: JobRow, signal: AbortSignal | undefined): Promise<void> {
+  const endsAt = performance.now() + TURN_MS
+  for await (const portion of kind.read(scope, job)) {
+    if (!(await storePortion(scope, kind, job, portion))) return
+    if (signal?.aborted || performance.now() > endsAt) {
+      await postpone(scope, job, 0)
+      scope.enqueue(jobsWakeup(scope.tenantId))
+      return
+    }
+  }
+  await endJob(scope, job, { status: 'completed' })
+}
+
+/** Returns false if the job was canceled, or another worker has stored the portion. */
+async function storePortion(scope: Scope, kind: JobKind, job: JobRow, portion: Portion<unknown>): Promise<boolean> {
+  const isStored = await scope.transaction(async (tx) => {
+    const { id, portions } = job
+    const locked = await tx.query(JobRow).findOne({ id, portions, status: 'running' }).forUpdate()
+    if (!locked) return false
+    const items = await kind.apply(tx, locked, portion.lines)
+    if (items.length > 0)
+      await tx.sql('insertJobItems')`
+        ${insertRowsSql(
+          'job_items',
+          tx.tenantId,
+          items.map((item) => ({ ...item, jobId: id })),
+        )}`
+    const now = tx.now()
+    const isDue = locked.progressAt === null || addMs(locked.progressAt, PROGRESS_EVERY_MS) <= now
+    const count = (status: JobItem['status']) => items.filter((item) => item.status === status).length
+    await tx
+      .query(JobRow)
+      .findOne('id', id)
+      .patch({
+        cursor: portion.cursor,
+        portions: portions + 1,
+        createdCount: locked.createdCount + count('created'),
+        updatedCount: locked.updatedCount + count('updated'),
+        unchangedCount: locked.unchangedCount + count('unchanged'),
+        failedCount: locked.failedCount + count('failed'),
+        attempts: 0,
+        workAt: addMs(now, LEASE_MS),
+        ...(isDue ? { progressAt: now } : {}),
+        updatedAt: now,
+      })
+    if (isDue) await tx.record({ type: 'job.progress', data: { jobId: id } })
+    return true
+  })
+  if (isStored) Object.assign(job, { cursor: portion.cursor, portions: job.portions + 1, attempts: 0 })
+  return isStored
+}
+
+/** Lets any worker go on with a job after a time, unless another one has stored a portion meanwhile. */
+async function postpone(scope: Scope, { id, portions }: JobRow, ms: number, attempts?: number): Promise<void> {
+  await scope
+    .query(JobRow)
+    .findOne({ id, portions, status: 'running' })
+    .patch({ workAt: addMs(scope.now(), ms), ...(attempts === undefined ? {} : { attempts }) })
+}
+
+async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise<void> {
+  const { id, attempts } = job
+  if (error instanceof AppError) {
+    await endJob(scope, job, { status: 'failed', error: { code: error.code, message: error.message } })
+    return
+  }
+  scope.log.warn({ err: error, jobId: id, attempts }, 'a portion of a job failed')
+  const isLast = attempts + 1 >= ATTEMPTS_MAX && !isTransient(error)
+  if (isLast) {
+    const message = 'The job failed because of an internal error. Lines with a result are done; send the others again'
+    await endJob(scope, job, { status: 'failed', error: { code: 'internal_error', message } })
+    return
+  }
+  await postpone(scope, job, RETRY_MS * 2 ** attempts, isTransient(error) ? attempts : attempts + 1)
+}
+
+/** Wakes workers for the workspaces with jobs that have work: new ones, and those whose worker has ended. */
+export async function enqueueDueJobs(system: SystemScope): Promise<void> {
+  const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueJobs')`
+    select distinct tenant_id from jobs where work_at <= ${system.now()}`
+  system.enqueue(...due.map(({ tenantId }) => jobsWakeup(tenantId)))
+}
+
+function toActor(actor: JobActor): Actor {
+  return actor.type === 'key' ? { ...actor, scopes: new Set(actor.scopes) } : actor
+}

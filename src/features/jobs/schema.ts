@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { id, page, timestamp, toPage } from '../../trpc/schemas.ts'
+
+const JobType = z.enum(['contacts_import'])
+export type JobType = z.infer<typeof JobType>
+
+const JobStatus = z.enum(['queued', 'running', 'completed', 'failed', 'canceled'])
+
+const count = z.int()
+
+export const Job = z
+  .object({
+    id,
+    type: JobType,
+    status: JobStatus,
+    input: z.record(z.string(), z.unknown()).meta({
+      description: 'What the job was asked to do, with the defaults; what it has depends on the type',
+      examples: [{ mode: 'upsert', matchBy: 'phone', dryRun: false }],
+    }),
+    counts: z
+      .object({ total: count, created: count, updated: count, unchanged: count, failed: count })
+      .meta({ description: 'The lines in all, and those whose result is stored' }),
+    rate: z.number().meta({ description: 'Lines per second since the start' }),
+    resultUrl: z.string().meta({ description: 'Path of the results', examples: ['/api/jobs/{jobId}/results'] }),
+    rejectsUrl: z
+      .string()
+      .nullable()
+      .meta({ description: 'Path of the failed lines; null if there are none', examples: [null] }),
+    error: z
+      .object({ code: z.string(), message: z.string() })
+      .nullable()
+      .meta({ description: 'The reason of a job that failed' }),
+    createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
+      description: 'The member or API key that created it',
+      examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
+    }),
+    createdAt: timestamp,
+    startedAt: timestamp.nullable(),
+    finishedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Job' })
+export type Job = z.infer<typeof Job>
+
+export const JobPage = toPage(Job)
+
+export const JobRef = z.strictObject({ jobId: id })
+export type JobRef = z.infer<typeof JobRef>
+
+export const ListJobs = z.strictObject({
+  ...page,
+  status: JobStatus.optional().meta({ description: 'Only jobs with this status' }),
+  type: JobType.optional().meta({ description: 'Only jobs of this type' }),
+})
+export type ListJobs = z.infer<typeof ListJobs>

@@ -1,0 +1,74 @@
+import type { ApiScope } from '../../trpc/api-scopes.ts'
+import type { Document, Parameter } from './document.ts'
+import { ID, pathId } from './other-paths.ts'
+import { describeAccess, WORKSPACE } from './parameters.ts'
+import { errorReferences, successHeaders } from './responses.ts'
+
+type Paths = Document['paths']
+
+/** Documents answers of many lines. */
+export function downloadPaths(): Paths {
+  const result = JSON.stringify({ line: 2, status: 'created', id: ID, error: null })
+  return {
+    '/api/broadcasts/{broadcastId}/recipients.csv': describeDownload('broadcasts:read', {
+      operationId: 'broadcasts.exportRecipients',
+      summary: 'Export the recipients of a broadcast',
+      description:
+        'Returns all recipients with their delivery status as CSV, in the order of their IDs. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
+      parameters: [
+        pathId('broadcastId', 'The broadcast'),
+        filter('status', 'Only recipients with this status', 'failed'),
+      ],
+      examples: { 'text/csv': 'recipientId,contactId,name,address,status\r\n' },
+    }),
+    '/api/jobs/{jobId}/results': describeDownload('jobs:read', {
+      operationId: 'jobs.exportResults',
+      summary: 'Export the results of a job',
+      description:
+        'Returns the stored result of each line as NDJSON, in the order of the lines: its number in the file or list, its status, the ID of what was created or changed, and the error of a line that failed.',
+      parameters: [pathId('jobId', 'The job')],
+      examples: { 'application/x-ndjson': `${result}\n` },
+    }),
+    '/api/jobs/{jobId}/rejects.csv': describeDownload('jobs:read', {
+      operationId: 'jobs.exportRejects',
+      summary: 'Export the failed lines of a job',
+      description: 'Returns the number of each line that failed, with the code and the reason, as CSV.',
+      parameters: [pathId('jobId', 'The job')],
+      examples: { 'text/csv': 'line,code,reason\r\n17,validation_failed,phone is required\r\n' },
+    }),
+  }
+}
+
+type Description = {
+  operationId: string
+  summary: string
+  description: string
+  parameters: Parameter[]
+  /** By the media types of the answer. */
+  examples: Record<string, string>
+}
+
+function describeDownload(scope: ApiScope, { examples, parameters, ...operation }: Description): Paths[string] {
+  return {
+    get: {
+      ...operation,
+      tags: [scope.split(':')[0] ?? ''],
+      ...describeAccess(scope),
+      parameters: [...parameters, WORKSPACE],
+      responses: {
+        200: {
+          description: 'The lines, streamed',
+          headers: successHeaders({}),
+          content: Object.fromEntries(
+            Object.entries(examples).map(([type, example]) => [type, { schema: { type: 'string' }, example }]),
+          ),
+        },
+        ...errorReferences(['400', '401', '403', '404', '429', '500', '503']),
+      },
+    },
+  }
+}
+
+function filter(name: string, description: string, example: string): Parameter {
+  return { in: 'query', name, description, schema: { type: 'string' }, example }
+}
