@@ -35,6 +35,7 @@ const GROUP = { data: ['groupId', 'contactId'] } as const
 const MEDIA = { data: ['mediaId'] } as const
 const INVITATION = { data: ['invitationId'] } as const
 const MEMBER = { data: ['userId'] } as const
+const JOB = { data: ['jobId'] } as const
 const ENDPOINT = { data: ['webhookEndpointId'] } as const
 const WORKSPACE = { data: ['workspaceId'] } as const
 
@@ -136,6 +137,12 @@ export const EVENT_TYPES = {
   'member.removed': { ...MEMBER, description: 'A member left or was removed' },
   'invitation.created': { ...INVITATION, description: 'A person was invited' },
   'invitation.revoked': { ...INVITATION, description: 'An invitation was revoked' },
+  'job.created': { ...JOB, description: 'A job was created' },
+  'job.started': { ...JOB, description: 'A job is in progress' },
+  'job.progress': { ...JOB, description: 'Numbers of a job changed, at most once a second' },
+  'job.completed': { ...JOB, description: 'A job reached its end' },
+  'job.failed': { ...JOB, description: 'A job failed' },
+  'job.canceled': { ...JOB, description: 'A job was canceled' },
   'webhook_endpoint.created': { ...ENDPOINT, description: 'A webhook endpoint was created' },
   'webhook_endpoint.updated': { ...ENDPOINT, description: 'A webhook endpoint was changed' },
   'webhook_endpoint.disabled': { ...ENDPOINT, description: 'Events are not sent to a webhook endpoint any more' },

@@ -1,11 +1,13 @@
 import type { Knex } from 'knex'
 import { IN_YEARS, NEW_ID } from './20260301000000_create_extensions.ts'
 
+const TABLES = ['webhook_endpoints', 'webhook_deliveries', 'webhook_bodies']
+
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(`
     -- Receivers of events on servers of the workspace's own.
     create table webhook_endpoints (
-      tenant_id uuid not null references workspaces on delete cascade,
+      tenant_id uuid not null,
       id uuid not null default ${NEW_ID},
       url text not null,
       description text,
@@ -44,7 +46,7 @@ export async function up(knex: Knex): Promise<void> {
 
     -- Events that were sent to an endpoint at least once, with the latest attempts. They have IDs only, as events.
     create table webhook_deliveries (
-      tenant_id uuid not null references workspaces on delete cascade,
+      tenant_id uuid not null,
       id uuid not null default ${NEW_ID},
       endpoint_id uuid not null,
       event_id uuid not null,
@@ -60,8 +62,7 @@ export async function up(knex: Knex): Promise<void> {
       created_at timestamptz(3) not null default now() check (created_at ${IN_YEARS}),
       updated_at timestamptz(3) not null default now() check (updated_at ${IN_YEARS}),
       primary key (tenant_id, id),
-      unique (tenant_id, endpoint_id, event_id),
-      foreign key (tenant_id, endpoint_id) references webhook_endpoints (tenant_id, id) on delete cascade
+      unique (tenant_id, endpoint_id, event_id)
     );
     create index webhook_deliveries_tenant_id_endpoint_id_created_at_id_idx
       on webhook_deliveries (tenant_id, endpoint_id, created_at, id);
@@ -72,15 +73,34 @@ export async function up(knex: Knex): Promise<void> {
     -- The encrypted bodies of deliveries that are sent again, so that each attempt has the same one. They have content, and
     -- are deleted with the contact that it is about.
     create table webhook_bodies (
-      tenant_id uuid not null references workspaces on delete cascade,
+      tenant_id uuid not null,
       delivery_id uuid not null,
       contact_id uuid,
       body bytea not null,
-      primary key (tenant_id, delivery_id),
-      foreign key (tenant_id, delivery_id) references webhook_deliveries (tenant_id, id) on delete cascade,
-      foreign key (tenant_id, contact_id) references contacts (tenant_id, id) on delete cascade
+      primary key (tenant_id, delivery_id)
     );
     create index webhook_bodies_tenant_id_contact_id_idx on webhook_bodies (tenant_id, contact_id);
+  `)
+  for (const table of TABLES) {
+    await knex.schema.raw(`
+      do $$ begin
+        if to_regclass('citus_tables') is not null then
+          set local citus.multi_shard_modify_mode = 'sequential';
+          perform create_distributed_table('${table}', 'tenant_id', colocate_with => 'contacts')
+            from citus_tables where table_name = 'contacts'::regclass;
+        end if;
+      end $$`)
+    await knex.schema.raw(
+      `alter table ${table} add foreign key (tenant_id) references workspaces (id) on delete cascade`,
+    )
+  }
+  await knex.schema.raw(`
+    alter table webhook_deliveries add foreign key (tenant_id, endpoint_id)
+      references webhook_endpoints (tenant_id, id) on delete cascade;
+    alter table webhook_bodies add foreign key (tenant_id, delivery_id)
+      references webhook_deliveries (tenant_id, id) on delete cascade;
+    alter table webhook_bodies add foreign key (tenant_id, contact_id)
+      references contacts (tenant_id, id) on delete cascade;
   `)
 }
 
