@@ -8,7 +8,6 @@ import { createAuth } from './features/auth/create-auth.ts'
 import { handleWebhook, isWebhookChannel } from './features/inbound/handle-webhook.ts'
 import { createInboundBatcher } from './features/inbound/inbound-batcher.ts'
 import { openMedia } from './features/media/open-media.ts'
-import { uploadMedia } from './features/media/changes.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { watchEvents } from './features/webhook-endpoints/jobs.ts'
@@ -26,7 +25,7 @@ import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
 import { openDependencies, type OpenDependencies } from './dependencies.ts'
-import { DOWNLOADS } from './downloads.ts'
+import { DOWNLOADS, UPLOADS } from './transfers.ts'
 import { appRouter } from './router.ts'
 import type { Actor } from './scope/dependencies.ts'
 import { Scope } from './scope/scope.ts'
@@ -183,15 +182,13 @@ async function listen(
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook({ batcher: inboundBatcher, limits }, call),
     },
-    media: {
-      upload: uploadMedia,
-      open: (request) => openMedia(system, request),
-    },
+    media: { open: (request) => openMedia(system, request) },
     workflowWebhooks: {
       isKnown: (id) => isWebhook(webhooks, id),
       handle: (call) => handleWebhookCall({ system: webhooks, limits }, call),
     },
     downloads: DOWNLOADS,
+    uploads: UPLOADS,
     scopes: {
       system,
       auth,

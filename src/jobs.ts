@@ -6,6 +6,7 @@ import { purgeMediaWrites } from './features/media/media-writes.ts'
 import { releaseScheduledMessages } from './features/messages/scheduled-messages.ts'
 import { sendReadReceipt } from './features/messages/read-receipts.ts'
 import { enqueueDueMedia, fetchMedia } from './features/media/fetch-media.ts'
+import { contactsImport } from './features/contact-import/import-kind.ts'
 import { deliverMessages } from './features/outbound/deliver-messages.ts'
 import { reconcileOutbox } from './features/outbound/reconcile-outbox.ts'
 import { attachForgottenStatuses, purgeUnattachedStatuses } from './features/outbound/statuses/attach-early-statuses.ts'
@@ -38,7 +39,7 @@ import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
 
 /** Kinds of jobs of the API, by their types. */
-const LISTED_KINDS: JobKind[] = []
+const LISTED_KINDS: JobKind[] = [contactsImport]
 const JOB_KINDS: JobKinds = new Map(LISTED_KINDS.map((kind) => [kind.type, kind]))
 
 /** Task handlers by the name of their jobs. */

@@ -4,6 +4,7 @@ import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
 import { consentKeywordsRouter, contactConsentRouter } from './features/consent/router.ts'
+import { contactImportRouter } from './features/contact-import/router.ts'
 import { contactsRouter } from './features/contacts/router.ts'
 import { conversationsRouter } from './features/conversations/router.ts'
 import { credentialsRouter } from './features/credentials/router.ts'
@@ -17,6 +18,7 @@ import {
   broadcastSubscriptionsRouter,
   conversationSubscriptionsRouter,
   eventSubscriptionsRouter,
+  jobSubscriptionsRouter,
   runSubscriptionsRouter,
 } from './features/live/router.ts'
 import { conversationMessagesRouter, messagesRouter } from './features/messages/router.ts'
@@ -44,7 +46,7 @@ import { createSelect } from './trpc/select-output.ts'
 /** The API by namespace. Several features may serve one namespace. Outputs are parsed in tests only. */
 export const appRouter = router({
   auth: mergeRouters(authRouter, organizationsRouter),
-  contacts: mergeRouters(contactsRouter, contactConsentRouter, contactExplanationsRouter),
+  contacts: mergeRouters(contactsRouter, contactImportRouter, contactConsentRouter, contactExplanationsRouter),
   conversations: mergeRouters(conversationsRouter, conversationMessagesRouter, conversationSubscriptionsRouter),
   messages: mergeRouters(messagesRouter, messageExplanationsRouter),
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
@@ -58,7 +60,7 @@ export const appRouter = router({
   runs: mergeRouters(runsRouter, replayRouter, runTestsRouter, runSubscriptionsRouter),
   events: mergeRouters(eventsRouter, eventSubscriptionsRouter),
   'dead-letters': deadLettersRouter,
-  jobs: jobsRouter,
+  jobs: mergeRouters(jobsRouter, jobSubscriptionsRouter),
   tags: tagsRouter,
   groups: groupsRouter,
   templates: templatesRouter,

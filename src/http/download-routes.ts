@@ -8,7 +8,7 @@ import type { ApiRoutes } from './api-routes.ts'
 
 export type DownloadRequest = {
   params: Record<string, string>
-  query: URLSearchParams
+  querystring: string
   /** Returns the first of some media types that the client accepts, by its preferences. */
   accepts(types: string[]): string | false
 }
@@ -38,7 +38,7 @@ function answer({ scope, open }: DownloadRoute, getContext: (ctx: Context) => Re
     const { caller, workspaceId } = authorize(context, 'viewer', scope)
     const { type, filename, lines } = await open(context.openScope(caller, workspaceId, undefined), {
       params: ctx['params'],
-      query: new URLSearchParams(ctx.querystring),
+      querystring: ctx.querystring,
       accepts: (types) => ctx.accepts(types),
     })
     ctx.set('Cache-Control', 'no-store')

@@ -12,8 +12,6 @@ export const OPENAPI_PATH = '/openapi.json'
 
 export const WEBHOOK_PREFIX = '/inbound'
 
-/** `/api/media`, to which files are uploaded. */
-export const UPLOAD_PATH = `${API_PREFIX}/media`
 /** The events of a workspace as server-sent events. */
 export const EVENTS_STREAM_PATH = `${API_PREFIX}/events/stream`
 /** `/media/{workspaceId}/{mediaId}`, with a signature in the query. */

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { ApiRoutes } from './api-routes.ts'
+import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
 import type { AppRouter } from '../router.ts'
 import type { RequestContext } from '../trpc/context.ts'
@@ -144,6 +145,13 @@ function mergeParts(parts: object[], fields: Fields): Record<string, unknown> {
 function listInputFields(procedure: Procedure): Fields {
   const [schema] = procedure._def.inputs
   return schema instanceof z.ZodObject ? schema.shape : {}
+}
+
+/** Parses the query of a route that is no procedure. @throws TRPCError as a procedure does */
+export function parseQuery<Schema extends z.ZodObject>(querystring: string, schema: Schema): z.infer<Schema> {
+  const { data, error } = schema.safeParse(readQuery(querystring, schema.shape))
+  if (error) throw new TRPCError({ code: 'BAD_REQUEST', cause: error })
+  return data
 }
 
 /**

@@ -17,17 +17,18 @@ import { rateLimit, costTable, createChargeSession } from './rate-limits.ts'
 import { indexPage, type ShownAccount } from './index-page.ts'
 import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
-import { mediaDownloads, type MediaFiles, mediaUploads } from './media-routes.ts'
+import { mediaDownloads, type MediaFiles } from './media-routes.ts'
 import { openapiRoute } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify, type RequestScopes } from './request-context.ts'
 import { addDownloads, type DownloadRoute } from './download-routes.ts'
-import { API_PREFIX, EVENTS_STREAM_PATH, isUnder, UPLOAD_PATH } from './paths.ts'
+import { API_PREFIX, EVENTS_STREAM_PATH, isUnder } from './paths.ts'
 import { requestId } from './request-id.ts'
 import { eventsRoute } from './subscriptions/events-route.ts'
 import { addOperations } from './rest.ts'
+import { addUploads, type UploadRoute } from './upload-routes.ts'
 import { WebhookGuard } from './webhook-guard.ts'
 import {
   providerWebhookRoutes,
@@ -45,6 +46,7 @@ export type HttpDependencies = {
   workflowWebhooks: WorkflowWebhooks
   media: MediaFiles
   downloads: readonly DownloadRoute[]
+  uploads: readonly UploadRoute[]
   appOrigins: ReadonlySet<string>
   /** Finds the address that a request came from, behind the trusted proxies. */
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
@@ -64,7 +66,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const contexts = createContexts(dependencies)
   const admission = new Admission(log)
   const routes = new ApiRoutes()
-  routes.add('POST', UPLOAD_PATH, contexts.open, mediaUploads(dependencies.media, contexts.get, admission))
+  addUploads(routes, dependencies.uploads, { contexts, admission })
   addDownloads(routes, dependencies.downloads, contexts)
   routes.add('GET', EVENTS_STREAM_PATH, eventsRoute(router, { openContext: contexts.openForStream, admission }))
   addOperations(routes, router, contexts)

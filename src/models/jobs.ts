@@ -3,7 +3,7 @@ import { TenantModel } from './tenant-model.ts'
 export type JobStatus = 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
 export type JobItemStatus = 'created' | 'updated' | 'unchanged' | 'failed'
 
-/** Who created a job. A key has the scopes and channels that it had then. */
+/** Creator of a job. A key has the scopes and channels that it had then. */
 export type JobActor =
   | { type: 'user'; id: string; name: string }
   | { type: 'key'; id: string; name: string; scopes: string[]; channelIds: string[] | null }
@@ -16,7 +16,7 @@ export class Job extends TenantModel {
   declare id: string
   declare type: string
   declare status: JobStatus
-  /** What the type of the job needs to know. */
+  /** Input of the work, in the form of the type. */
   declare input: Record<string, unknown>
   declare digest: Buffer | null
   /** Position of the next portion; null at the beginning. */

@@ -7,6 +7,7 @@ import {
   sendAsCustomer,
 } from '../factories.ts'
 import { insertDeadLetter } from './dead-letters.ts'
+import { buildCsv, importCsv } from './imports.ts'
 import { uploadText } from './media.ts'
 import { listWebhooks, postSigned } from './signed-webhook.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
@@ -31,7 +32,8 @@ export type Ids = Record<
   | 'media'
   | 'invitation'
   | 'user'
-  | 'workspace',
+  | 'workspace'
+  | 'job',
   string
 >
 
@@ -71,6 +73,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'contacts.list': ({ group }) => ({ groupId: group }),
   'contacts.create': () => ({ name: 'N', phone: '+4915100000099' }),
   'contacts.bulk': () => ({ items: [{ name: 'N', phone: '+4915100000096' }] }),
+  'contacts.import': ({ media }) => ({ mediaId: media }),
   'contacts.get': ({ contact }) => ({ contactId: contact }),
   'contacts.update': ({ contact }) => ({ contactId: contact, name: 'M' }),
   'contacts.delete': ({ contact }) => ({ contactId: contact }),
@@ -146,6 +149,10 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'dead-letters.retry': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
   'dead-letters.discard': ({ deadLetter }) => ({ deadLetterId: deadLetter }),
   'dead-letters.retryMany': ({ contact, conversation }) => ({ contactId: contact, conversationId: conversation }),
+  'jobs.list': () => ({}),
+  'jobs.get': ({ job }) => ({ jobId: job }),
+  'jobs.cancel': ({ job }) => ({ jobId: job }),
+  'jobs.follow': ({ job }) => ({ jobId: job }),
   'tags.list': () => ({}),
   'tags.create': () => ({ name: 'N' }),
   'tags.get': ({ tag }) => ({ tagId: tag }),
@@ -298,6 +305,8 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
     conversationId: conversations.items[0].id,
   })
   const { id: template } = await buildTemplate(workspace, { channelId: channel.id })
+  const { body: job } = await importCsv(workspace, buildCsv(1), { dryRun: 'true' })
+  await workspace.app.work()
   return {
     contact,
     message,
@@ -330,5 +339,6 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
     user: workspace.userId,
     workspace: workspace.tenantId,
     deadLetter,
+    job: job.id,
   }
 }

@@ -6,6 +6,7 @@ import { enqueueDueMailboxes } from '../../src/features/automation/jobs.ts'
 import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { enqueueDueWebhooks } from '../../src/features/webhook-endpoints/jobs.ts'
+import { enqueueDueJobs } from '../../src/features/jobs/run-jobs.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope/system-scope.ts'
 import { waitUntil } from './wait-until.ts'
@@ -22,6 +23,7 @@ export async function drainWork(system: SystemScope, hasEnded: () => boolean): P
     await enqueueDueCalls(system)
     await enqueueDueBroadcasts(system)
     await enqueueDueWebhooks(system)
+    await enqueueDueJobs(system)
     await waitUntil(async () => hasEnded() && (await isIdle(system)) && hasEnded())
   }
 }
@@ -39,6 +41,7 @@ async function isIdle(system: SystemScope): Promise<boolean> {
           and failed.retry_at > ${now} and failed.id < i.id) limit 1`,
     system.acrossTenants('findDueCall')`select 1 from external_calls where due_at <= ${now} limit 1`,
     system.acrossTenants('findDueBroadcast')`select 1 from broadcasts where work_at <= ${now} limit 1`,
+    system.acrossTenants('findDueJob')`select 1 from jobs where work_at <= ${now} limit 1`,
     system.acrossTenants('findDueMessage')`
       select 1 from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
       where o.not_before <= ${now} and o.leased_at is null and ${maySendSql(now)} and not exists (

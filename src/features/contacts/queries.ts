@@ -75,11 +75,10 @@ const SMALL_SET_MAX = 1000
 
 /** Lists contacts, by default newest first. */
 export async function listContacts(scope: Scope, input: ListContacts): Promise<Page<Contact>> {
-  const { sort, groupId } = input
-  if (groupId !== undefined && !isUuid(groupId)) return EMPTY_PAGE
-  const sets = await readSets(scope, input)
-  const others = toConditions(input)
-  const conditions = [...others, ...sets.map((set, index) => isInSetSql(set, others.length + index > 0))]
+  const { sort } = input
+  const filter = await readFilter(scope, input)
+  if (!filter) return EMPTY_PAGE
+  const { sets, conditions } = filter
   const [only] = conditions.length === 1 ? sets : []
   const ofAll = conditions.length === 0 ? toListTotal(scope.tenantId, 'contacts', scope.tenantId) : undefined
   const page = await readPage<ContactView>(
@@ -99,7 +98,20 @@ export async function listContacts(scope: Scope, input: ListContacts): Promise<P
   return { ...page, items: page.items.map(toContact) }
 }
 
-function toConditions({ q, phone }: ListContacts): SqlFragment[] {
+export type ContactFilter = Pick<ListContacts, 'q' | 'phone' | 'tag' | 'groupId'>
+
+/** Returns the conditions of the contacts `t` that a filter finds; undefined if it finds none. */
+export async function readFilter(
+  scope: Scope,
+  input: ContactFilter,
+): Promise<{ sets: ContactSet[]; conditions: SqlFragment[] } | undefined> {
+  if (input.groupId !== undefined && !isUuid(input.groupId)) return undefined
+  const sets = await readSets(scope, input)
+  const others = toConditions(input)
+  return { sets, conditions: [...others, ...sets.map((set, index) => isInSetSql(set, others.length + index > 0))] }
+}
+
+function toConditions({ q, phone }: ContactFilter): SqlFragment[] {
   return [
     ...(phone ? [sqlFragment`(t.phone_key = ${toPhoneKey(phone)} or t.phone = ${phone})`] : []),
     ...(q ? [searchSql(q)] : []),
@@ -117,7 +129,7 @@ type ContactSet = {
 const IS_ANY = sqlFragment``
 const IS_CONTACT = sqlFragment`and member.contact_id = t.id`
 
-async function readSets(scope: Scope, { tag, groupId }: ListContacts): Promise<ContactSet[]> {
+async function readSets(scope: Scope, { tag, groupId }: ContactFilter): Promise<ContactSet[]> {
   const { tenantId } = scope
   const sets: ContactSet[] = []
   if (tag) {

@@ -8,7 +8,7 @@ type RowLimit = {
   noun: string
   table: SqlFragment
   isCounted?: SqlFragment
-  /** What to do about it. */
+  /** Advice for the caller, if rows cannot simply be deleted. */
   advice?: string
 }
 

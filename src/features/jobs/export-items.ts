@@ -1,5 +1,5 @@
 import { Job as JobRow, type JobItemStatus } from '../../models/jobs.ts'
-import { toCsvLine } from '../../platform/csv.ts'
+import { toCsvLine } from '../../platform/csv/write-csv.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { JobRef } from './schema.ts'
 

@@ -60,6 +60,6 @@ function toJob(row: JobRow, now: Date): Job {
 }
 
 /** Returns the number of lines whose result is stored. */
-function countStored(row: JobRow): number {
+export function countStored(row: JobRow): number {
   return row.createdCount + row.updatedCount + row.unchangedCount + row.failedCount
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, page, timestamp, toPage } from '../../trpc/schemas.ts'
+import { id, lastEventId, page, timestamp, toPage } from '../../trpc/schemas.ts'
 
 const JobType = z.enum(['contacts_import'])
 export type JobType = z.infer<typeof JobType>
@@ -45,6 +45,9 @@ export const JobPage = toPage(Job)
 
 export const JobRef = z.strictObject({ jobId: id })
 export type JobRef = z.infer<typeof JobRef>
+
+export const FollowJob = z.strictObject({ jobId: id, lastEventId })
+export type FollowJob = z.infer<typeof FollowJob>
 
 export const ListJobs = z.strictObject({
   ...page,

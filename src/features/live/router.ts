@@ -4,8 +4,10 @@ import { subscription } from '../../trpc/subscriptions.ts'
 import { FollowMessages } from '../conversations/schema.ts'
 import { FollowBroadcast } from '../broadcasts/schema.ts'
 import { EventPage, FollowEvents, ListEvents } from '../events/schema.ts'
+import { FollowJob } from '../jobs/schema.ts'
 import { FollowRun } from '../runs/schema.ts'
 import { followBroadcast } from './follow-broadcast.ts'
+import { followJob } from './follow-job.ts'
 import { followMessages } from './follow-messages.ts'
 import { followRun } from './follow-run.ts'
 import { followWorkspace } from './follow-events.ts'
@@ -34,6 +36,13 @@ export const broadcastSubscriptionsRouter = router({
     .subscription(({ ctx, input, signal }) =>
       subscription(ctx, signal, (until) => followBroadcast(ctx.scope, input, until)),
     ),
+})
+
+export const jobSubscriptionsRouter = router({
+  follow: viewerProcedure
+    .meta({ scope: 'jobs:read' })
+    .input(FollowJob)
+    .subscription(({ ctx, input, signal }) => subscription(ctx, signal, (until) => followJob(ctx.scope, input, until))),
 })
 
 const LIST = {

@@ -45,16 +45,18 @@ export async function uploadMedia(
     })
   } catch (error) {
     if (error instanceof FileTooLargeError && bytesMax < MEDIA_BYTES_MAX) throw new MediaQuotaError(scope)
-    if (error instanceof FileTooLargeError) {
-      throw new TransportError('PAYLOAD_TOO_LARGE', { message: 'Files may have at most 100 MB', cause: error })
-    }
-    if (error instanceof DiskFullError) {
-      const message =
-        'The disk of the server is almost full, and stores no files until there is more space. Try again later'
-      throw new UnavailableError(message, RETRY_AFTER_SECONDS, { cause: error })
-    }
-    throw error
+    throw toUploadError(error, 'Files may have at most 100 MB')
   }
+}
+
+/** Converts an error of receiving a file to one for the caller. */
+export function toUploadError(error: unknown, tooLarge: string): unknown {
+  if (error instanceof FileTooLargeError)
+    return new TransportError('PAYLOAD_TOO_LARGE', { message: tooLarge, cause: error })
+  if (!(error instanceof DiskFullError)) return error
+  const message =
+    'The disk of the server is almost full, and stores no files until there is more space. Try again later'
+  return new UnavailableError(message, RETRY_AFTER_SECONDS, { cause: error })
 }
 
 /**

@@ -25,11 +25,11 @@ export type Reference = { $ref: string }
 
 type MediaType = { schema: Schema; example?: unknown }
 
-export type Content = Partial<Record<'application/json' | 'application/octet-stream', MediaType>>
+export type Content = Partial<Record<'application/json' | 'application/octet-stream' | 'text/csv', MediaType>>
 
 /** `application/json` except for streams, files and the plain texts that providers expect. */
 export type ResponseContent = Partial<
-  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'text/csv', MediaType>
+  Record<keyof Content | 'text/plain' | 'text/event-stream' | 'application/x-ndjson', MediaType>
 >
 
 export type Response = { description: string; headers?: Record<string, object>; content?: ResponseContent }

@@ -21,6 +21,25 @@ export function downloadPaths(): Paths {
       ],
       examples: { 'text/csv': 'recipientId,contactId,name,address,status\r\n' },
     }),
+    '/api/contacts/export': describeDownload('contacts:read', {
+      operationId: 'contacts.export',
+      summary: 'Export contacts',
+      description:
+        'Returns the contacts that the filters find, in the order of their IDs: as CSV, or as NDJSON of the items of `GET /api/contacts` with `Accept: application/x-ndjson`. `POST /api/contacts/import` reads the CSV. Cells that a spreadsheet would execute as a formula begin with an apostrophe.',
+      parameters: [
+        filter('q', 'As of `GET /api/contacts`', 'Ana'),
+        filter('phone', 'Only the contact with this phone number', '+14155550100'),
+        filter('tag', 'Only contacts with the tag of this name', 'vip'),
+        {
+          ...filter('groupId', 'Only contacts of this group', ID),
+          schema: { type: 'string', format: 'uuid' },
+        },
+      ],
+      examples: {
+        'text/csv': `id,name,phone\r\n${ID},Ana Souza,+5511900000001\r\n`,
+        'application/x-ndjson': `${JSON.stringify({ id: ID, name: 'Ana Souza', phone: '+5511900000001' })}\n`,
+      },
+    }),
     '/api/jobs/{jobId}/results': describeDownload('jobs:read', {
       operationId: 'jobs.exportResults',
       summary: 'Export the results of a job',
@@ -45,7 +64,7 @@ type Description = {
   description: string
   parameters: Parameter[]
   /** By the media types of the answer. */
-  examples: Record<string, string>
+  examples: Partial<Record<'text/csv' | 'application/x-ndjson', string>>
 }
 
 function describeDownload(scope: ApiScope, { examples, parameters, ...operation }: Description): Paths[string] {

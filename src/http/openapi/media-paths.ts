@@ -7,6 +7,35 @@ type Paths = Document['paths']
 
 const BINARY: Schema = { type: 'string', format: 'binary' }
 
+/** Adds the file as the body of an import, which is its procedure with an uploaded file. */
+function importPaths(paths: Paths): Paths {
+  const path = '/api/contacts/import'
+  const { post, ...others } = paths[path] ?? {}
+  if (!post) throw new Error(`The document has no POST ${path}`)
+  const options: [name: string, description: string, example: string][] = [
+    ['mode', 'For a file as the body: `create`, `update` or `upsert`, the default', 'upsert'],
+    ['matchBy', 'For a file as the body: `phone`, the default, `externalId` or `email`', 'phone'],
+    ['startWorkflows', 'For a file as the body: `true` if workflows react to the changes', 'false'],
+    ['dryRun', 'For a file as the body: `true` to check it only', 'true'],
+    ['mapping', 'For a file as the body: what columns are, as JSON', '{"Cidade":"fields.city"}'],
+  ]
+  const csv = { schema: { type: 'string' }, example: 'name,phone\r\nAna Souza,+5511900000001\r\n' }
+  return {
+    [path]: {
+      ...others,
+      post: {
+        ...post,
+        parameters: [
+          ...(post.parameters ?? []),
+          ...options.map(([name, description, example]) => ({ ...query(name, description, example), required: false })),
+        ],
+        requestBody: { required: true, content: { ...post.requestBody?.content, 'text/csv': csv } },
+        responses: { ...post.responses, ...errorReferences(['408', '409', '413', '415', '503']) },
+      },
+    },
+  }
+}
+
 /** Documents the transfer of files, which are bodies of their own and no JSON, beside the operations of the same paths. */
 export function mediaPaths(paths: Paths): Paths {
   const media = {
@@ -19,6 +48,7 @@ export function mediaPaths(paths: Paths): Paths {
     createdAt: '2026-03-02T10:00:00.000Z',
   }
   return {
+    ...importPaths(paths),
     '/api/media': {
       ...paths['/api/media'],
       post: {

@@ -27,6 +27,11 @@ const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: obj
     items: 'changes of the broadcast, with its counts and the number of recipients accepted per second',
     input: { broadcastId: ID },
   },
+  'jobs.follow': {
+    summary: 'Subscribe to the progress of a job',
+    items: 'changes of the job, with its counts, at most about once a second while it runs',
+    input: { jobId: ID },
+  },
   'events.follow': {
     summary: 'Subscribe to the events of a workspace',
     items: 'events of the workspace, optionally only those of some types',

@@ -8,7 +8,7 @@ export type CsvPosition = { bytes: number; row: number }
 /** A row of a file, with its number, from 1, as a spreadsheet shows it. `next` is the position behind it. */
 export type CsvRow = { row: number; next: CsvPosition } & (
   | { cells: string[]; problem?: never }
-  /** Why the row cannot be read. */
+  /** The reason why the row cannot be read. */
   | { cells?: never; problem: string }
 )
 

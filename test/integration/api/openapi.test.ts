@@ -47,7 +47,13 @@ function choices(fields: Record<string, unknown>): Record<string, unknown>[] {
 }
 
 /** Operations that answer with a file, which are no procedures. */
-const FILES = ['GET /api/broadcasts/{broadcastId}/recipients.csv', 'GET /api/events/stream']
+const FILES = [
+  'GET /api/broadcasts/{broadcastId}/recipients.csv',
+  'GET /api/contacts/export',
+  'GET /api/jobs/{jobId}/results',
+  'GET /api/jobs/{jobId}/rejects.csv',
+  'GET /api/events/stream',
+]
 
 /** Operations whose examples name a customer. */
 const PEOPLE = [
@@ -195,6 +201,7 @@ describe('GET /openapi.json', () => {
     scopes
       .set('media.upload', 'media:write')
       .set('broadcasts.exportRecipients', 'broadcasts:read')
+      .set('contacts.export', 'contacts:read')
       .set('jobs.exportResults', 'jobs:read')
       .set('jobs.exportRejects', 'jobs:read')
       .set('events.stream', 'events:read')

@@ -1,5 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
-import { toCsvLine } from '../../../platform/csv.ts'
+import { toCsvLine } from '../../../platform/csv/write-csv.ts'
 import { InvalidError } from '../../../platform/errors.ts'
 import { NIL_ID } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'

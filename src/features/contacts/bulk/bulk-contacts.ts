@@ -11,7 +11,10 @@ import { insertContacts } from './insert-contacts.ts'
 import { invalid, type ItemError, type Person, readPersons } from './persons.ts'
 import type { BulkContacts, BulkResult, BulkResults } from './schema.ts'
 
-type Outcome = { status: 'created' | 'updated' | 'unchanged'; id: string } | { status: 'failed'; error: ItemError }
+export type Outcome =
+  { status: 'created' | 'updated' | 'unchanged'; id: string } | { status: 'failed'; error: ItemError }
+
+export type StoreOptions = Pick<BulkContacts, 'mode' | 'matchBy' | 'startWorkflows'> & { source: 'api' | 'import' }
 
 /**
  * Creates and changes contacts with a number of statements that does not depend on how many there are. An item that is not
@@ -23,7 +26,8 @@ export async function bulkContacts(scope: Scope, input: BulkContacts): Promise<B
   const { persons, failed } = readPersons(input.items, input.matchBy)
   const results: BulkResult[] = [...failed].map(([index, error]) => ({ index, status: 'failed', id: null, error }))
   const counts = { created: 0, updated: 0, unchanged: 0, failed: failed.size }
-  const outcomes = persons.length > 0 ? await storeAgain(scope, persons, input) : new Map<Person, Outcome>()
+  const outcomes =
+    persons.length > 0 ? await storePersons(scope, persons, { ...input, source: 'api' }) : new Map<Person, Outcome>()
   for (const [{ indexes }, outcome] of outcomes) {
     counts[outcome.status] += outcome.status === 'failed' ? indexes.length : 1
     const result =
@@ -35,11 +39,19 @@ export async function bulkContacts(scope: Scope, input: BulkContacts): Promise<B
   return { results: results.toSorted((a, b) => a.index - b.index), counts }
 }
 
-/** Another call may take an external ID between the look for its owner and the write. */
-async function storeAgain(scope: Scope, persons: Person[], input: BulkContacts): Promise<Map<Person, Outcome>> {
+/**
+ * Creates and changes the contacts of persons, each of whom is there once. Another call may take an external ID between the
+ * look for its owner and the write, so that it is done again.
+ * @throws ConflictError
+ */
+export async function storePersons(
+  scope: Scope,
+  persons: Person[],
+  options: StoreOptions,
+): Promise<Map<Person, Outcome>> {
   const isTaken = (error: unknown) => findUniqueKey(error)?.startsWith('contacts_') ?? false
   try {
-    const work = () => scope.transaction((tx) => store(tx, persons, input))
+    const work = () => scope.transaction((tx) => store(tx, persons, options))
     return await retry(work, { isRetryable: isTaken, attemptsMax: 3, delayMs: 20 })
   } catch (error) {
     if (!isTaken(error)) throw error
@@ -47,12 +59,12 @@ async function storeAgain(scope: Scope, persons: Person[], input: BulkContacts):
   }
 }
 
-async function store(tx: Scope, persons: Person[], input: BulkContacts): Promise<Map<Person, Outcome>> {
-  const { mode, matchBy, startWorkflows } = input
+async function store(tx: Scope, persons: Person[], options: StoreOptions): Promise<Map<Person, Outcome>> {
+  const { mode, matchBy, startWorkflows, source } = options
   // Before contacts are locked: concurrent calls with the same new contact wait for each other.
   const known = await findContacts(tx, persons, matchBy)
   const missing = mode === 'update' ? [] : persons.filter(({ key }) => !known.has(key))
-  const created = await insertContacts(tx, missing)
+  const created = await insertContacts(tx, missing, source)
   const others = persons.filter((person) => !created.has(person))
   const found = await findContacts(tx, others, matchBy)
   const existing = mode === 'create' ? [] : [...found.values()].flatMap((ids) => (ids.length === 1 ? ids : []))
@@ -62,7 +74,7 @@ async function store(tx: Scope, persons: Person[], input: BulkContacts): Promise
   const outcomes = new Map<Person, Outcome>()
   for (const [person, id] of created) outcomes.set(person, { status: 'created', id })
   for (const person of others) {
-    const change = compare(person, { ids: found.get(person.key) ?? [], rows, owners, input })
+    const change = compare(person, { ids: found.get(person.key) ?? [], rows, owners, options })
     if ('code' in change) outcomes.set(person, { status: 'failed', error: change })
     else changes.set(person, change)
   }
@@ -70,7 +82,7 @@ async function store(tx: Scope, persons: Person[], input: BulkContacts): Promise
   const consents = await storeConsents(
     tx,
     [...ids].flatMap(([{ item }, contactId]) =>
-      item.consent ? [{ contactId, purpose: 'marketing', state: item.consent.marketing, source: 'api' }] : [],
+      item.consent ? [{ contactId, purpose: 'marketing', state: item.consent.marketing, source }] : [],
     ),
   )
   const consented = new Set(consents.recorded.map(({ contactId }) => contactId))
@@ -103,12 +115,12 @@ type Existing = {
   ids: string[]
   rows: Map<string, Parameters<typeof toChange>[0]>
   owners: Map<string, string>
-  input: BulkContacts
+  options: StoreOptions
 }
 
 /** Returns the change of the contact of a person, or the reason why there is none. */
-function compare({ item }: Person, { ids, rows, owners, input }: Existing): Change | ItemError {
-  const { mode, matchBy } = input
+function compare({ item }: Person, { ids, rows, owners, options }: Existing): Change | ItemError {
+  const { mode, matchBy } = options
   const [id, ...others] = ids
   if (id === undefined) return describeMissing(item, mode)
   if (others.length > 0) return { code: 'contact_ambiguous', message: `Several contacts have this ${matchBy}` }

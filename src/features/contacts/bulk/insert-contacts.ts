@@ -8,7 +8,11 @@ import { sortForLocking } from '../../automation/lock-order.ts'
 import type { Person } from './persons.ts'
 
 /** Returns the contacts that were created. Those whose number or external ID is taken, or that lack one, are left out. */
-export async function insertContacts(tx: Scope, persons: Person[]): Promise<Map<Person, string>> {
+export async function insertContacts(
+  tx: Scope,
+  persons: Person[],
+  source: 'api' | 'import',
+): Promise<Map<Person, string>> {
   const now = tx.now()
   const ids = new Map<string, Person>()
   const rows = persons.flatMap((person) => {
@@ -28,7 +32,7 @@ export async function insertContacts(tx: Scope, persons: Person[]): Promise<Map<
       blocked: false,
       marketingConsent: 'unknown',
       serviceConsent: 'unknown',
-      source: 'api',
+      source,
       createdAt: now,
       updatedAt: now,
     }

@@ -8,20 +8,31 @@ export type ItemError = NonNullable<BulkResult['error']>
 /** The items of one person, merged. `key` is the value that they match by, in its normal form. */
 export type Person = { key: string; item: BulkItem; indexes: number[]; phones: string[] }
 
-/** Checks each item by itself, and merges those of one person. */
-export function readPersons(
+/** Checks each item by itself. */
+export function readItems(
   items: readonly unknown[],
   matchBy: MatchBy,
-): { persons: Person[]; failed: Map<number, ItemError> } {
-  const persons = new Map<string, Person>()
+): { valid: { key: string; item: BulkItem; index: number }[]; failed: Map<number, ItemError> } {
+  const valid: { key: string; item: BulkItem; index: number }[] = []
   const failed = new Map<number, ItemError>()
   for (const [index, raw] of items.entries()) {
     const parsed = BulkItem.safeParse(raw)
     const key = parsed.success ? toKey(parsed.data, matchBy) : null
     if (!parsed.success) failed.set(index, invalidItem(parsed.error.issues[0]))
     else if (key === null) failed.set(index, invalid(`${matchBy} is required, as items match by it`))
-    else addItem(persons, { key, item: parsed.data, index })
+    else valid.push({ key, item: parsed.data, index })
   }
+  return { valid, failed }
+}
+
+/** Checks each item by itself, and merges those of one person. */
+export function readPersons(
+  items: readonly unknown[],
+  matchBy: MatchBy,
+): { persons: Person[]; failed: Map<number, ItemError> } {
+  const persons = new Map<string, Person>()
+  const { valid, failed } = readItems(items, matchBy)
+  for (const item of valid) addItem(persons, item)
   for (const [key, { item, indexes }] of persons) {
     // Each item is within the limits, and their merger may not be.
     const error =
@@ -37,7 +48,10 @@ export function readPersons(
   return { persons: [...persons.values()], failed }
 }
 
-function addItem(persons: Map<string, Person>, { key, item, index }: { key: string; item: BulkItem; index: number }) {
+export function addItem(
+  persons: Map<string, Person>,
+  { key, item, index }: { key: string; item: BulkItem; index: number },
+) {
   const person = persons.get(key) ?? { key, item: {}, indexes: [], phones: [] }
   person.item = merge(person.item, item)
   person.indexes.push(index)

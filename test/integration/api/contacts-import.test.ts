@@ -1,0 +1,213 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
+import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
+import { buildCsv, importCsv } from '../../support/imports.ts'
+import { uploadText } from '../../support/media.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+describe('POST /api/contacts/import', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let workspace: WorkspaceClient
+
+  before(async () => {
+    app = await startTestApp()
+  })
+  beforeEach(async () => {
+    workspace = await buildWorkspace(app)
+  })
+  after(() => app.stop())
+
+  const getJob = (jobId: string) => workspace.call('GET', `/api/jobs/${jobId}`)
+
+  /** Imports a file and returns the job once it has ended. */
+  async function run(content: string | Buffer, query: Record<string, string> = {}): Promise<ApiResponse['body']> {
+    const { status, body } = await importCsv(workspace, content, query)
+    expect(status, JSON.stringify(body)).to.equal(202)
+    await app.work()
+    return getJob(body.id)
+  }
+
+  async function readResults({ resultUrl }: { resultUrl: string }): Promise<ApiResponse['body'][]> {
+    return (await fetchText(resultUrl)).split('\n').flatMap((line): unknown => (line === '' ? [] : [JSON.parse(line)]))
+  }
+
+  async function fetchText(path: string): Promise<string> {
+    const { cookie, tenantId } = workspace
+    return (await fetch(`${app.url}${path}`, { headers: { cookie, 'x-tenant-id': tenantId } })).text()
+  }
+
+  const listContacts = async (query = '') => (await workspace.call('GET', `/api/contacts?limit=100${query}`)).items
+
+  it('creates, updates and leaves contacts as they are, and reports rows that fail with line and reason', async () => {
+    const existing = await buildContact(workspace, { name: 'Old name' })
+    const same = await buildContact(workspace, { name: 'Same' })
+    const phone = newPhone()
+    const job = await run(
+      [
+        'Full Name;Phone Number;E-Mail;Tags;fields.city;Consent;Notes',
+        `"Ana\nSouza";${phone};ana@customer.example;vip, lead;Recife;opted_in;ignored`,
+        `New name;${existing.phone};;;;;`,
+        `Same;${same.phone}`,
+        'No number;12;;;;;',
+        '',
+        `Too;${newPhone()};;;;;;;many`,
+        'Nobody;;;;;;',
+      ].join('\r\n'),
+      { mapping: JSON.stringify({ Consent: 'marketingConsent' }) },
+    )
+    expect(job).to.deep.include({
+      status: 'completed',
+      type: 'contacts_import',
+      counts: { total: 6, created: 1, updated: 1, unchanged: 1, failed: 3 },
+      error: null,
+      createdBy: { type: 'user', id: workspace.userId, name: 'Ada' },
+    })
+    expect(job.input).to.deep.include({ mode: 'upsert', matchBy: 'phone', dryRun: false, delimiter: ';' })
+    expect(job.input.columns).to.deep.include({ header: 'Notes', target: null })
+    const [created] = await listContacts(`&phone=${encodeURIComponent(phone)}`)
+    expect(created).to.deep.include({
+      name: 'Ana\nSouza',
+      email: 'ana@customer.example',
+      fields: { city: 'Recife' },
+      source: 'import',
+    })
+    expect(created.tags.map(({ name }: { name: string }) => name)).to.deep.equal(['lead', 'vip'])
+    expect(created.consent).to.deep.include({ marketing: 'opted_in', source: 'import' })
+    const results = await readResults(job)
+    expect(results.map(({ line, status, id }) => [line, status, id])).to.deep.equal([
+      [2, 'created', created.id],
+      [3, 'updated', existing.id],
+      [4, 'unchanged', same.id],
+      [5, 'failed', null],
+      [7, 'failed', null],
+      [8, 'failed', null],
+    ])
+    const rejects = (await fetchText(job.rejectsUrl)).split('\r\n')
+    expect(rejects[0]).to.equal('line,code,reason')
+    expect(rejects[1]).to.match(/^5,validation_failed,.*phone must be in international format/)
+    expect(rejects[2]).to.match(/^7,row_invalid,.*The row has 9 cells, and the first row 7/)
+    expect(rejects[3]).to.match(/^8,validation_failed,.*phone is required/)
+  })
+
+  it('has the effect of its rows one by one, also for a person in several portions', async () => {
+    const lines = buildCsv(600).trimEnd().split('\n')
+    lines[3] = lines[2]?.replace('Contact 1', 'Second name') ?? ''
+    lines[4] = lines[3]
+    lines[599] = lines[2] ?? ''
+    const job = await run(lines.join('\n'))
+    expect(job.counts).to.deep.equal({ total: 600, created: 597, updated: 2, unchanged: 1, failed: 0 })
+    const results = await readResults(job)
+    expect([1, 2, 3, 598].map((index) => results[index].status)).to.deep.equal([
+      'created',
+      'updated',
+      'unchanged',
+      'updated',
+    ])
+    const create = await run(lines.join('\n'), { mode: 'create' })
+    expect(create.counts).to.deep.equal({ total: 600, created: 0, updated: 0, unchanged: 0, failed: 600 })
+  })
+
+  it('checks a file in a dry run, and changes nothing', async () => {
+    const existing = await buildContact(workspace, { name: 'Old name' })
+    const csv = `name,phone,tags\nNew,${newPhone()},vip\nNew name,${existing.phone},\nBad,1,\n`
+    const dry = await run(csv, { dryRun: 'true' })
+    expect(dry).to.deep.include({ status: 'completed' })
+    expect(dry.counts).to.deep.equal({ total: 3, created: 1, updated: 1, unchanged: 0, failed: 1 })
+    expect((await readResults(dry)).map(({ id }) => id)).to.deep.equal([null, existing.id, null])
+    expect((await listContacts()).map(({ name }: { name: string }) => name)).to.deep.equal(['Old name'])
+    expect((await workspace.call('GET', '/api/tags')).items).to.deep.equal([])
+    expect((await run(csv)).counts).to.deep.equal(dry.counts)
+  })
+
+  it('returns the same job for the same file with the same options, and deletes the file at the end', async () => {
+    const csv = buildCsv(3)
+    const first = await run(csv)
+    const again = await importCsv(workspace, csv)
+    expect(again.body).to.deep.equal(first)
+    const other = await importCsv(workspace, csv, { dryRun: 'true' })
+    expect(other.body.id).to.not.equal(first.id)
+    await app.work()
+    const folder = join(app.dataDir, 'media', 'files', workspace.tenantId)
+    expect(readdirSync(folder)).to.deep.equal([])
+    const { rows } = await app.system.db.raw(`select * from media_writes where tenant_id = '${workspace.tenantId}'`)
+    expect(rows).to.deep.equal([])
+  })
+
+  it('imports an uploaded file over tRPC', async () => {
+    const mediaId = await uploadText(workspace, buildCsv(2))
+    const job = await app.client(workspace).contacts.import.mutate({ mediaId })
+    await app.work()
+    expect(await getJob(job.id)).to.deep.include({ status: 'completed' })
+    expect(await listContacts()).to.have.length(2)
+    const unknown = await workspace.request('POST', '/api/contacts/import', { mediaId: job.id })
+    expect(unknown.status).to.equal(404)
+  })
+
+  it('reads UTF-8 and UTF-16 with a byte order mark, and Windows-1252', async () => {
+    const rows = ['Zoë', 'José', 'Müller'].map((name) => `name\tphone\n${name}\t${newPhone()}\n`)
+    await run(Buffer.from(`\ufeff${rows[0]}`))
+    await run(Buffer.from(`\ufeff${rows[1]}`, 'utf16le'))
+    await run(Buffer.from(rows[2] ?? '', 'latin1'))
+    const names = (await listContacts('&sort=createdAt')).map(({ name }: { name: string }) => name)
+    expect(names).to.have.members(['Zoë', 'José', 'Müller'])
+  })
+
+  it('refuses a file that is no table of contacts, with what to do', async () => {
+    const cases: [string | Buffer, Record<string, string>, RegExp][] = [
+      ['', {}, /no rows below/],
+      ['name,phone\n', {}, /no rows below/],
+      ['\n\nAna,1\n', {}, /first row/],
+      ['name,number\nAna,1\n', {}, /No column is "phone".*"number"/],
+      ['phone,mobile\n1,2\n', {}, /Several columns are "phone"/],
+      ['name,phone\nAna,1\n', { mapping: '{"City":"fields.city"}' }, /names a column "City"/],
+      ['name,phone\nAna,1\n', { mapping: '{"name":"blocked"}' }, /must be one of/],
+      ['name,phone\nAna,1\n', { mapping: 'x' }, /mapping must be JSON/],
+      ['name,phone\nAna,1\n', { mode: 'merge' }, /mode/],
+      ['name,phone\nAna,1\n', { other: '1' }, /other is not a field/],
+      [`name,phone\n${`${'"'.padEnd(70_000, 'x')}\n`.repeat(101)}`, {}, /More than 100 rows/],
+    ]
+    for (const [content, query, message] of cases) {
+      const { status, body } = await importCsv(workspace, content, query)
+      expect(status, JSON.stringify(body)).to.equal(400)
+      expect(body.error).to.match(message)
+    }
+    expect((await workspace.call('GET', '/api/jobs')).items).to.deep.equal([])
+    const typeless = await workspace.request('POST', '/api/contacts/import', 'name,phone', {
+      'content-type': 'text/plain',
+    })
+    expect(typeless.status).to.equal(415)
+  })
+
+  it('fails a row that is too long, or has a quote that is not closed, alone', async () => {
+    const job = await run(
+      `name,phone\n"Open,${newPhone()}\nAna,${newPhone()}\n${'x'.repeat(70_000)},1\nBia,${newPhone()}\n`,
+    )
+    expect(job.counts).to.deep.equal({ total: 4, created: 2, updated: 0, unchanged: 0, failed: 2 })
+    const failed = (await readResults(job)).filter(({ status }) => status === 'failed')
+    expect(failed.map(({ line, error }) => [line, error.code])).to.deep.equal([
+      [2, 'row_invalid'],
+      [4, 'row_invalid'],
+    ])
+  })
+
+  it('refuses more than 100,000 rows, and files of more than 50 MB', async () => {
+    const { status, body } = await importCsv(workspace, buildCsv(100_001))
+    expect([status, body.code]).to.deep.equal([413, 'too_many_rows'])
+    const large = await importCsv(workspace, Buffer.alloc(50 * 1024 * 1024 + 1, 'a'))
+    expect([large.status, large.body.code]).to.deep.equal([413, 'body_too_large'])
+  })
+
+  it('belongs to its workspace, and viewers do not import', async () => {
+    const { id } = await run(buildCsv(2))
+    const other = await buildWorkspace(app)
+    for (const path of [`/api/jobs/${id}`, `/api/jobs/${id}/results`, `/api/jobs/${id}/rejects.csv`])
+      expect((await other.request('GET', path)).status, path).to.equal(404)
+    expect((await other.request('POST', `/api/jobs/${id}/cancel`, {})).status).to.equal(404)
+    expect((await other.call('GET', '/api/jobs')).items).to.deep.equal([])
+    const viewer = Object.assign(Object.create(workspace), await app.join(workspace.tenantId, 'viewer'))
+    expect((await importCsv(viewer, buildCsv(1))).status).to.equal(403)
+  })
+})
