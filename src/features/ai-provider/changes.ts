@@ -27,10 +27,12 @@ export function putAiProvider(scope: Scope, { baseUrl, model, apiKey }: PutAiPro
 }
 
 /** Deletes the provider and its key. Steps that need a model fail until another provider is set. */
-export async function deleteAiProvider(scope: Scope): Promise<Record<string, never>> {
-  const deleted = await scope.query(ProviderRow).delete()
-  if (deleted === 0) throw new NotFoundError('AI provider')
-  return {}
+export function deleteAiProvider(scope: Scope): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    const deleted = await tx.query(ProviderRow).delete()
+    if (deleted === 0) throw new NotFoundError('AI provider')
+    return {}
+  })
 }
 
 function sealKey(tx: Scope, id: string, apiKey: string | null | undefined): { sealedKey?: Buffer | null } {

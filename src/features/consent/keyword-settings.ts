@@ -30,17 +30,19 @@ export async function getConsentKeywords(scope: Scope): Promise<ConsentKeywords>
 }
 
 /** Replaces the keyword settings of the workspace. The language is that of the workspace unless one is named. */
-export async function putConsentKeywords(scope: Scope, input: PutConsentKeywords): Promise<ConsentKeywords> {
-  const settings: KeywordSettings = {
-    language: input.language ?? (await findWorkspaceLanguage(scope)) ?? DEFAULT_SETTINGS.language,
-    optOut: toChanges(input.optOut),
-    optIn: toChanges(input.optIn),
-  }
-  await scope.sql('putConsentKeywords')`
-    update workspaces set consent_keywords = ${JSON.stringify(settings)}, updated_at = ${scope.now()}
-    where id = ${scope.tenantId}`
-  forgetKeywordSettings(scope)
-  return toConsentKeywords(settings)
+export function putConsentKeywords(scope: Scope, input: PutConsentKeywords): Promise<ConsentKeywords> {
+  return scope.transaction(async (tx) => {
+    const settings: KeywordSettings = {
+      language: input.language ?? (await findWorkspaceLanguage(tx)) ?? DEFAULT_SETTINGS.language,
+      optOut: toChanges(input.optOut),
+      optIn: toChanges(input.optIn),
+    }
+    await tx.sql('putConsentKeywords')`
+      update workspaces set consent_keywords = ${JSON.stringify(settings)}, updated_at = ${tx.now()}
+      where id = ${tx.tenantId}`
+    forgetKeywordSettings(tx)
+    return toConsentKeywords(settings)
+  })
 }
 
 async function findWorkspaceLanguage(scope: Scope): Promise<KeywordLanguage | undefined> {

@@ -79,11 +79,13 @@ async function processKept(scope: Scope, ref: ProviderWebhookRef) {
     },
   )
   const changed = { ...row, ...changes }
-  await scope.sql('keepAttempt')`
-    update channel_webhooks set status = ${changed.status}, outcome = ${JSON.stringify(changed.outcome)},
-      error = ${JSON.stringify(changed.error)}, due_at = ${changed.dueAt}
-    where tenant_id = ${scope.tenantId} and id = ${row.id}`
-  return changed
+  return scope.transaction(async (tx) => {
+    await tx.sql('keepAttempt')`
+      update channel_webhooks set status = ${changed.status}, outcome = ${JSON.stringify(changed.outcome)},
+        error = ${JSON.stringify(changed.error)}, due_at = ${changed.dueAt}
+      where tenant_id = ${tx.tenantId} and id = ${row.id}`
+    return changed
+  })
 }
 
 async function storeAgain(target: InboundChannel, body: Buffer): Promise<Inbound> {
