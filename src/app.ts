@@ -192,8 +192,8 @@ async function listen(
     scopes: {
       system,
       auth,
-      openScope: (network, caller, workspaceId, signal) =>
-        new Scope(forRequests, workspaceId, toActor(caller, network), { signal }),
+      openScope: (network, caller, workspaceId, signal, audit) =>
+        new Scope(forRequests, workspaceId, toActor(caller, network), { signal, audit }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'

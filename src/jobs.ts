@@ -21,7 +21,7 @@ import { advanceMailboxes } from './features/execution/engine-port.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/keep-webhooks.ts'
 import { deleteExpired } from './features/retention/delete-expired.ts'
-import { purgeDeletedMessageIds, purgeIdempotencyKeys } from './features/retention/purge-rows.ts'
+import { purgeAuditEvents, purgeDeletedMessageIds, purgeIdempotencyKeys } from './features/retention/purge-rows.ts'
 import { rollUpCounts } from './features/counts/maintain-counts.ts'
 import { enqueueDueMailboxes, OVERDUE_MS } from './features/automation/jobs.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -92,6 +92,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge evaluations', everyMs: 10 * MINUTE, run: () => purgeEvaluations(system) },
     { name: 'purge jobs', everyMs: 10 * MINUTE, run: () => purgeJobs(system) },
     { name: 'purge deleted message IDs', everyMs: 10 * MINUTE, run: () => purgeDeletedMessageIds(system) },
+    { name: 'purge audit events', everyMs: 10 * MINUTE, run: () => purgeAuditEvents(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]
 }

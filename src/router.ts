@@ -1,5 +1,6 @@
 import { aiProviderRouter } from './features/ai-provider/router.ts'
 import { apiKeysRouter } from './features/api-keys/router.ts'
+import { auditEventsRouter } from './features/audit-events/router.ts'
 import { authRouter } from './features/auth/router.ts'
 import { broadcastsRouter } from './features/broadcasts/router.ts'
 import { channelsRouter } from './features/channels/router.ts'
@@ -39,6 +40,7 @@ import { webhookDeliveriesRouter, webhookEndpointsRouter } from './features/webh
 import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
 import { workspaceSettingsRouter, workspacesRouter } from './features/workspaces/router.ts'
+import { describeInputs } from './trpc/audit.ts'
 import { replaceOutputs } from './trpc/outputs.ts'
 import { mergeRouters, router } from './trpc/procedures.ts'
 import { createSelect } from './trpc/select-output.ts'
@@ -78,8 +80,10 @@ export const appRouter = router({
   workspaces: workspacesRouter,
   members: membersRouter,
   invitations: invitationsRouter,
+  'audit-events': auditEventsRouter,
 })
 
+describeInputs(appRouter)
 replaceOutputs(appRouter, createSelect)
 
 export type AppRouter = typeof appRouter

@@ -1,3 +1,5 @@
+import { exportAuditEvents } from './features/audit-events/export-audit-events.ts'
+import { AuditEventFilters } from './features/audit-events/schema.ts'
 import { exportRecipients } from './features/broadcasts/report/export-recipients.ts'
 import { IMPORT_BYTES_MAX, importFile } from './features/contact-import/import-contacts.ts'
 import { exportContacts, ExportContacts } from './features/contacts/export-contacts.ts'
@@ -15,7 +17,20 @@ const EXPORT_TYPES = ['text/csv', 'application/x-ndjson'] as const
 /** Answers of many lines, which are no procedures. */
 export const DOWNLOADS: readonly DownloadRoute[] = [
   {
+    path: '/api/audit-events',
+    action: 'audit-events.export',
+    role: 'admin',
+    scope: 'audit-events:read',
+    isAlternative: true,
+    open: async (scope, { querystring }) => ({
+      type: 'application/x-ndjson',
+      filename: 'audit-events.ndjson',
+      lines: exportAuditEvents(scope, parseQuery(querystring, AuditEventFilters)),
+    }),
+  },
+  {
     path: '/api/broadcasts/{broadcastId}/recipients.csv',
+    action: 'broadcasts.exportRecipients',
     scope: 'broadcasts:read',
     open: async (scope, { params, querystring }) => ({
       type: 'text/csv',
@@ -28,6 +43,7 @@ export const DOWNLOADS: readonly DownloadRoute[] = [
   },
   {
     path: '/api/contacts/export',
+    action: 'contacts.export',
     scope: 'contacts:read',
     async open(scope, { querystring, accepts }) {
       const type = EXPORT_TYPES.find((known) => known === accepts([...EXPORT_TYPES]))
@@ -39,6 +55,7 @@ export const DOWNLOADS: readonly DownloadRoute[] = [
   },
   {
     path: '/api/jobs/{jobId}/results',
+    action: 'jobs.exportResults',
     scope: 'jobs:read',
     open: async (scope, { params }) => ({
       type: 'application/x-ndjson',
@@ -48,6 +65,7 @@ export const DOWNLOADS: readonly DownloadRoute[] = [
   },
   {
     path: '/api/jobs/{jobId}/rejects.csv',
+    action: 'jobs.exportRejects',
     scope: 'jobs:read',
     open: async (scope, { params }) => ({
       type: 'text/csv',

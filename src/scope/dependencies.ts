@@ -12,6 +12,7 @@ import type { DiskSpace } from '../platform/files/disk-space.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import type { Clock } from '../platform/time.ts'
 import type { Event } from './event-types.ts'
+import type { AuditEntry } from './audit-entry.ts'
 
 /** The roles of members. Each includes those before it. */
 export const ROLES = ['viewer', 'agent', 'admin', 'owner'] as const
@@ -102,6 +103,8 @@ export type ScopeOptions = {
   signal?: AbortSignal | undefined
   /** Work for the end of the outermost transaction; undefined outside of a transaction. */
   ending?: Ending
+  /** The audit event of the call, which each outermost transaction writes. */
+  audit?: AuditEntry | undefined
 }
 
 export type TransactionOptions = {

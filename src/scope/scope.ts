@@ -14,7 +14,15 @@ import type { Logger } from '../platform/log.ts'
 import type { ComputeTask } from '../platform/compute/compute-task.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
 import { retry } from '../platform/concurrency/retry.ts'
-import type { Actor, Dependencies, Ending, ScopeOptions, TransactionOptions } from './dependencies.ts'
+import type { AuditEntry } from './audit-entry.ts'
+import {
+  type Actor,
+  type Dependencies,
+  type Ending,
+  type ScopeOptions,
+  toSender,
+  type TransactionOptions,
+} from './dependencies.ts'
 import type { Event } from './event-types.ts'
 
 /** Everything a business rule may use: one tenant, one actor, one clock, one connection. */
@@ -27,11 +35,18 @@ export class Scope {
   readonly files: FileStore
   readonly uploads: Dependencies['uploads']
   readonly portions: Dependencies['portions']
+  /** The audit event of the call; undefined for calls that are not audited. */
+  readonly audit: AuditEntry | undefined
   readonly #db: Database
   readonly #dependencies: Dependencies
   readonly #ending: Ending | undefined
 
-  constructor(dependencies: Dependencies, tenantId: string, actor: Actor, { signal, ending }: ScopeOptions = {}) {
+  constructor(
+    dependencies: Dependencies,
+    tenantId: string,
+    actor: Actor,
+    { signal, ending, audit }: ScopeOptions = {},
+  ) {
     this.#dependencies = dependencies
     this.#ending = ending
     this.tenantId = tenantId
@@ -43,6 +58,7 @@ export class Scope {
     this.files = dependencies.files
     this.uploads = dependencies.uploads
     this.portions = dependencies.portions
+    this.audit = audit
   }
 
   now(): Date {
@@ -100,14 +116,14 @@ export class Scope {
     if (this.#ending?.isShared) throw new SharedTransactionError('A shared transaction has no inner ones')
     let announce = () => {}
     const run = async (db: Database, isShared: boolean) => {
+      if (!this.#ending) this.audit?.begin()
       if (lockTimeoutMs !== undefined) await db.raw(`set local lock_timeout = ${lockTimeoutMs}`)
       const ending: Ending = { events: [], outdatedKeys: [], isShared }
       const jobs = collectJobs()
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs }
-      const tx = new Scope(dependencies, this.tenantId, this.actor, { ending })
+      const tx = new Scope(dependencies, this.tenantId, this.actor, { ending, audit: this.audit })
       const result = await work(tx)
-      const events = this.#ending ? [] : ending.events // those of an inner transaction are stored by the outermost one
-      const stored = leaveToCommit(writeEvents(db, { tenantId: this.tenantId, now: this.now() }, events))
+      const stored = leaveToCommit(this.#writeRecords(db, ending, result))
       announce = () => this.#announce(ending, jobs.collected)
       // The commit of a shared one does not follow at once.
       if (isShared) await stored
@@ -119,6 +135,14 @@ export class Scope {
         ? shared.run(this.tenantId, size, run)
         : transact(this.#db, (db) => run(db, false))
     return afterCommit(committed, () => announce(), { isInner: this.#ending !== undefined })
+  }
+
+  /** Writes events and the audit event. Those of an inner transaction are written by the outermost one. */
+  #writeRecords(db: Database, { events }: Ending, result: unknown): Promise<unknown> {
+    this.audit?.addCreated(result)
+    if (this.#ending) return Promise.resolve()
+    const origin = { tenantId: this.tenantId, actor: toSender(this.actor), now: this.now() }
+    return Promise.all([writeEvents(db, origin, events), this.audit?.write(db, origin)])
   }
 
   #announce({ events, outdatedKeys }: Ending, jobs: Job[]): void {

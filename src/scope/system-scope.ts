@@ -7,7 +7,7 @@ import { collectJobs, type Job } from '../platform/jobs/job-queue.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
-import type { Actor, Dependencies } from './dependencies.ts'
+import type { Actor, Dependencies, ScopeOptions } from './dependencies.ts'
 import { Scope } from './scope.ts'
 
 /**
@@ -54,8 +54,12 @@ export class SystemScope {
     return createSqlTag(this.db, `${name} ${ACROSS_TENANTS}`)
   }
 
-  forTenant(tenantId: string, actor: Actor = { type: 'system', id: null, name: null }): Scope {
-    return new Scope(this.#dependencies, tenantId, actor)
+  forTenant(
+    tenantId: string,
+    actor: Actor = { type: 'system', id: null, name: null },
+    { audit }: Pick<ScopeOptions, 'audit'> = {},
+  ): Scope {
+    return new Scope(this.#dependencies, tenantId, actor, { audit })
   }
 
   transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {

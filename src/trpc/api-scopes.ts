@@ -57,6 +57,7 @@ export const API_SCOPES = [
   'workspace:read',
   'workspace:write',
   'members:read',
+  'audit-events:read',
   'api-keys:read',
   'api-keys:write',
   'api-keys:delete',

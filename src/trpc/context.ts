@@ -3,6 +3,7 @@ import type { Passwords } from '../platform/security/passwords.ts'
 import type { Lockout } from '../platform/rate-limit/lockout.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Role } from '../scope/dependencies.ts'
+import type { AuditEntry } from '../scope/audit-entry.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { SystemScope } from '../scope/system-scope.ts'
 import type { AccessChecks } from './access-checks.ts'
@@ -45,7 +46,7 @@ export type RequestContext = {
   setHeader(name: string, value: string): void
   /**
    * Opens the scope of the caller's workspace; procedures of a workspace receive it as `ctx.scope`. `signal` cancels its
-   * statements.
+   * statements, and its transactions write `audit`.
    */
-  openScope(caller: Caller, workspaceId: string, signal: AbortSignal | undefined): Scope
+  openScope(caller: Caller, workspaceId: string, signal: AbortSignal | undefined, audit?: AuditEntry): Scope
 }

@@ -48,7 +48,7 @@ export async function runOnce<C>(
   try {
     return await scope.transaction(async (tx) => {
       const recorded = await claim(tx, request)
-      if (recorded) return { marker: middlewareMarker, ok: true, data: replay(recorded, setHeader) }
+      if (recorded) return { marker: middlewareMarker, ok: true, data: replayIn(tx, recorded, setHeader) }
       const result = await call(tx)
       await recordAnswer(tx, request, { answer: result.data, chargeKeyedAnswer })
       return result
@@ -82,7 +82,7 @@ export async function commitOnce<T>(
   return call((work) =>
     scope.transaction(async (tx) => {
       const recordedMeanwhile = await claim(tx, request)
-      if (recordedMeanwhile) return replay(recordedMeanwhile, setHeader) as Awaited<ReturnType<typeof work>>
+      if (recordedMeanwhile) return replayIn(tx, recordedMeanwhile, setHeader) as Awaited<ReturnType<typeof work>>
       const answer = await work(tx)
       await recordAnswer(tx, request, { answer: select(answer), chargeKeyedAnswer })
       return answer
@@ -93,6 +93,12 @@ export async function commitOnce<T>(
 function replay(recorded: Serialized, setHeader: Answering['setHeader']): unknown {
   setHeader('Idempotency-Replayed', 'true')
   return transformer.output.deserialize(recorded)
+}
+
+/** A repetition changes nothing, so it is not audited again. */
+function replayIn(tx: Scope, recorded: Serialized, setHeader: Answering['setHeader']): unknown {
+  tx.audit?.drop()
+  return replay(recorded, setHeader)
 }
 
 function hashInput(input: unknown): Buffer {

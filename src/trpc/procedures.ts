@@ -6,6 +6,7 @@ import { isUuid } from '../platform/ids.ts'
 import type { ApiScope } from './api-scopes.ts'
 import { includesRole, type Role } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
+import { recordRefusal, startAudit } from './audit.ts'
 import type { RequestContext } from './context.ts'
 import type { Caller, KeyCaller } from './caller.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError } from './errors.ts'
@@ -26,11 +27,17 @@ const t = initTRPC
 export const router = t.router
 export const mergeRouters = t.mergeRouters
 
-type Call = { ctx: RequestContext; path: string; signal: AbortSignal | undefined }
+type Call = {
+  ctx: RequestContext
+  type: string
+  path: string
+  meta: ProcedureMeta | undefined
+  signal: AbortSignal | undefined
+}
 
-/** Logs and converts what a call throws. */
+/** Logs and converts what a call throws, and records the mutations that a caller may not make. */
 async function convertErrors<R extends { ok: boolean }>(
-  { ctx, path, signal }: Call,
+  { ctx, type, path, meta, signal }: Call,
   call: () => Promise<R>,
 ): Promise<R> {
   let failure: unknown
@@ -43,6 +50,8 @@ async function convertErrors<R extends { ok: boolean }>(
   }
   const error = toTrpcError(failure)
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
+  const isRefused = error.cause instanceof ForbiddenError && type === 'mutation' && meta?.role
+  if (isRefused) await recordRefusal(ctx, path)
   const outage = findOutage(error)
   if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
@@ -122,7 +131,8 @@ function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
       const { caller, workspaceId } = authorize(access, minimumRole, meta?.scope)
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.
-      const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined)
+      const audit = type === 'mutation' && meta?.unaudited === undefined ? startAudit(ctx, path) : undefined
+      const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined, audit)
       const isNative = type === 'query' && ctx.transport === 'trpc'
       const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
       const { idempotencyKey: key, setHeader, chargeKeyedAnswer } = ctx

@@ -28,6 +28,8 @@ export type ProcedureMeta = OpenApiMeta & {
    * changes.
    */
   idempotent?: boolean | 'commit'
+  /** The reason why the calls of a mutation are not audited. Without one they are. */
+  unaudited?: string
   /** True if it calls a provider, whose failure is answered 502. */
   callsProvider?: boolean
   /** True for a 404 that neither a path parameter nor the input causes. */
@@ -40,7 +42,15 @@ export type ProcedureMeta = OpenApiMeta & {
 
 type Options = Pick<
   ProcedureMeta,
-  'tier' | 'status' | 'withoutWorkspace' | 'idempotent' | 'canBeMissing' | 'callsProvider' | 'location' | 'example'
+  | 'tier'
+  | 'status'
+  | 'withoutWorkspace'
+  | 'idempotent'
+  | 'unaudited'
+  | 'canBeMissing'
+  | 'callsProvider'
+  | 'location'
+  | 'example'
 > & {
   /** Null for people only. */
   scope?: ApiScope | null
@@ -57,7 +67,7 @@ const ACTIONS = { GET: 'read', POST: 'write', PUT: 'write', PATCH: 'write', DELE
  */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
   const { tier, status, withoutWorkspace, idempotent, canBeMissing, callsProvider, location, example } = options
-  const { description, successDescription, public: isPublic } = options
+  const { unaudited, description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
   const isOfWorkspace = !isPublic && !withoutWorkspace
   const { scope = isOfWorkspace ? toApiScope(`${tag}:${ACTIONS[method]}`) : null } = options
@@ -75,6 +85,7 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
     ...(withoutWorkspace ? { withoutWorkspace } : {}),
+    ...(unaudited === undefined ? {} : { unaudited }),
     ...(canBeMissing ? { canBeMissing } : {}),
     ...(callsProvider ? { callsProvider } : {}),
     ...(location ? { location } : {}),

@@ -30,6 +30,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   jobs_finished_at_not_null_idx: 'old jobs are purged across tenants',
   channel_webhooks_created_at_idx: 'old calls are purged across tenants',
   api_key_routes_pkey: 'a request names a secret and no tenant',
+  audit_events_created_at_idx: 'old audit events are purged across tenants',
   channel_routes_pkey: "a provider's webhook names a channel and no tenant",
 }
 
@@ -68,6 +69,8 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'webhook_deliveries.event_id': 'an event, which is purged before its deliveries',
   'api_key_routes.api_key_id': 'every node has the routes, and one node has the key',
   'idempotency_keys.caller_id': 'a member or an API key, who may be gone before the answer is purged',
+  'audit_events.actor_id': 'a user or an API key, of which the former may be deleted',
+  'audit_events.request_id': 'the ID of a request, which is in logs and answers',
   'channel_routes.channel_id': 'every node has the routes, and one node has the channel',
   'workflow_webhook_routes.webhook_id': 'every node has the routes, and one node has the webhook',
   'consent_entries.channel_id': 'evidence, which outlives the channel',

@@ -20,6 +20,7 @@ const FILTERING: Record<string, object> = {
   'runs.list': EMPTY_PAGE,
   'templates.list': EMPTY_PAGE,
   'dead-letters.list': EMPTY_PAGE,
+  'audit-events.list': EMPTY_PAGE,
   'dead-letters.retryMany': { retried: 0, remaining: 0 },
 }
 
@@ -136,9 +137,11 @@ describe('tenant isolation', () => {
 
 function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
   const names: Record<string, keyof Ids> = {
+    actorId: 'user',
     assigneeId: 'user',
     memberId: 'user',
     organizationId: 'workspace',
+    targetId: 'contact',
     before: 'message',
     replayOf: 'run',
     replyToId: 'message',

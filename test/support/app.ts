@@ -108,7 +108,7 @@ export class TestApp {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json')
+    const isJson = response.headers.get('content-type')?.includes('/json')
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 

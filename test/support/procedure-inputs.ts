@@ -280,6 +280,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'workspace.retention': () => ({}),
   'workspace.putRetention': () => ({ messages: 30 }),
+  'audit-events.list': ({ contact, user }) => ({ targetId: contact, actorId: user }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
 

@@ -68,6 +68,7 @@ export async function updateApiKey(
     const { own, target } = await lockTarget(tx, caller, apiKeyId)
     assertUsable(target)
     assertWithin(own, { ...target, ...changes })
+    tx.audit?.compareWith({ ...target, scopes: target.grants })
     await assertChannels(tx, columns.channelIds ?? null)
     await tx
       .query(ApiKeyRow)

@@ -58,6 +58,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
   const { broadcastId, channelId, templateId, audience, ...columns } = input
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(BroadcastRow, broadcastId)
+    tx.audit?.compareWith(existing)
     if (!EDITABLE.includes(existing.status)) {
       throw new ConflictError(
         'broadcast_not_editable',

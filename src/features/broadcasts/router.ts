@@ -53,12 +53,14 @@ const RETRY = {
 } as const
 
 const PREVIEW = {
+  unaudited: 'it stores nothing',
   scope: 'broadcasts:read',
   description:
     'Shows what the first contacts of the audience would be sent, and who would be skipped. Nothing is stored.',
 } as const
 
 const ESTIMATE = {
+  unaudited: 'it stores nothing',
   scope: 'broadcasts:read',
   description: 'Counts the contacts of the audience, and those who would be skipped by reason.',
 } as const

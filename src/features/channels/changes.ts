@@ -50,6 +50,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
   const secrets = definedFields({ accessToken, appSecret, verifyToken })
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(ChannelRow, channelId)
+    tx.audit?.compareWith(existing)
     const hasSecrets = Object.keys(secrets).length > 0
     if (existing.kind === 'sandbox' && (hasSecrets || status || wabaId)) {
       throw new ConflictError(

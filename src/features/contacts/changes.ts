@@ -53,6 +53,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
   return toUniqueContactError(scope, columns, () =>
     scope.transaction(async (tx) => {
       const existing = await tx.lock(ContactRow, contactId)
+      tx.audit?.compareWith(existing)
       await tx
         .query(ContactRow)
         .findOne('id', contactId)

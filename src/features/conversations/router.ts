@@ -41,6 +41,7 @@ export const conversationsRouter = router({
   read: agentProcedure
     .meta(
       rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read', {
+        unaudited: 'it is reading',
         description:
           'Sets the number of unread messages to 0, and shows the customer in the background that the messages are read.',
       }),

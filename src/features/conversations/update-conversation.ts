@@ -24,6 +24,7 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
   const resumesAutomation = status === 'closed' || automation?.state === 'on'
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(ConversationRow, conversationId)
+    tx.audit?.compareWith({ ...existing, automation: { state: existing.automationState } })
     if (assigneeId) await assertMember(tx, assigneeId)
     const { contactId } = existing
     const now = tx.now()

@@ -45,6 +45,7 @@ export function updateCredential(
   return toUniqueNameError('credential', () =>
     scope.transaction(async (tx) => {
       const existing = await tx.lock(CredentialRow, credentialId)
+      tx.audit?.compareWith(existing)
       if (secret === undefined) assertSameReceivers(existing, columns)
       await tx
         .query(CredentialRow)

@@ -40,6 +40,7 @@ export async function retryDeadLetters(
       tx,
       oldest.map(({ id }) => id),
     )
+    if (retried === 0) tx.audit?.drop()
     return { retried, remaining: await countDeadLetters(tx, filters) }
   })
 }
@@ -73,6 +74,10 @@ async function putBack(tx: Scope, ids: string[]): Promise<number> {
        select ${tx.tenantId}, mailbox_kind, mailbox_id, id, kind, payload, 0, ${DUE_AT_ONCE}, created_at from retried)
      select id, contact_id, conversation_id, run_id, workflow_id from retried`
   if (retried.length === 0) return 0
+  tx.audit?.addTargets(
+    'dead_letter',
+    retried.map(({ id }) => id),
+  )
   await tx.record(...retried.map((letter) => toEvent('retried', letter, tx)))
   tx.enqueue(advanceJob(tx.tenantId))
   return retried.length

@@ -4,6 +4,7 @@ import { sendEvent } from './send-event.ts'
 import { SentEvent, SendEvent } from './schema.ts'
 
 const SEND = {
+  unaudited: 'it reports what happened elsewhere; the runs that it starts are kept',
   status: 202,
   idempotent: true,
   description:

@@ -47,6 +47,7 @@ export function addGroupContacts(scope: Scope, { id: groupId, contactIds }: AddG
     // Locked, so that none is deleted before it is added.
     const existing = await tx.query(ContactRow).select('id').whereIn('id', distinct).orderBy('id').forKeyShare()
     if (existing.length !== distinct.length) throw new NotFoundError('Contact')
+    tx.audit?.addTargets('contact', distinct)
     await changeGroupContacts(
       tx,
       distinct.map((contactId) => ({ groupId, contactId, isAdded: true })),

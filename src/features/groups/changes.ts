@@ -24,7 +24,7 @@ export function createGroup(scope: Scope, { name, description = null }: CreateGr
 export function updateGroup(scope: Scope, { groupId, ...columns }: UpdateGroup): Promise<Group> {
   return toUniqueNameError('group', () =>
     scope.transaction(async (tx) => {
-      await tx.lock(GroupRow, groupId)
+      tx.audit?.compareWith(await tx.lock(GroupRow, groupId))
       await tx
         .query(GroupRow)
         .findOne('id', groupId)

@@ -27,12 +27,14 @@ export async function updateMember(
   const { member, keys } = await scope.transaction(async (tx) => {
     const standing = await lockStanding(tx, { actorId: assertPerson(caller).user.id, userId })
     assertIsAdmin(standing)
+    tx.audit?.compareWith({ role: standing.role })
     if (role === undefined || role === standing.role) return { member: await getMember(tx, { userId }), keys: [] }
     assertMayChange(standing, role)
     await revokeGranted(tx, userId, role)
     await tx.sql('updateMember')`
       update memberships set role = ${role} where workspace_id = ${tx.tenantId} and user_id = ${userId}`
     const keys = includesRole(role, 'admin') ? [] : await revokeKnownKeys(tx, userId)
+    tx.audit?.addTargets('api_key', keys)
     await tx.record({ type: 'member.updated', data: { userId } })
     return { member: await getMember(tx, { userId }), keys }
   })
@@ -63,7 +65,10 @@ async function remove(
     assertAllowed(standing)
     assertMayChange(standing, null)
   }
-  await scope.transaction(check)
+  await scope.transaction(async (tx) => {
+    await check(tx)
+    tx.audit?.drop()
+  })
   // Customers who write wait for one portion, however many conversations the member has.
   for (let count = 0; count < PORTIONS_MAX; count += 1) {
     if (!(await scope.transaction((tx) => unassignPortion(tx, userId)))) break
@@ -72,6 +77,7 @@ async function remove(
     await check(tx)
     await revokeGranted(tx, userId, null)
     const revoked = await revokeKnownKeys(tx, userId)
+    tx.audit?.addTargets('api_key', revoked)
     await unassignPortion(tx, userId)
     await tx.sql('removeMember')`
       delete from memberships where workspace_id = ${tx.tenantId} and user_id = ${userId}`

@@ -1,3 +1,4 @@
+import { startAudit } from '../../trpc/audit.ts'
 import { adminProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
@@ -103,7 +104,7 @@ export const invitationsRouter = router({
     .meta(rest('POST', '/invitations/accept', 'Accept an invitation', ACCEPT))
     .input(schema.AcceptInvitation)
     .output(schema.JoinedWorkspace)
-    .mutation(({ ctx, input }) => acceptInvitation(ctx, input)),
+    .mutation(({ ctx, input, path }) => acceptInvitation({ ...ctx, audit: startAudit(ctx, path) }, input)),
 
   revoke: adminProcedure
     .meta(rest('DELETE', '/invitations/{invitationId}', 'Revoke an invitation', REVOKE))

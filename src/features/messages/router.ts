@@ -13,6 +13,7 @@ const CONTENT =
   'The message has exactly one kind of content: `body`, `media`, `sticker`, `location`, `contacts`, `reaction`, `buttons`, `list`, `link` or `template`; a `body` goes with `media`, `buttons`, `list` and `link`. All but templates need an open service window: 24 hours from the last message of the customer.'
 
 const SEND = {
+  unaudited: 'the message names who sent it',
   scope: 'messages:send',
   status: 201,
   description: `Queues a message, or schedules it with \`sendAt\`. ${CONTENT} Automation of the conversation is paused, unless a template is sent, and a closed conversation is reopened.`,
@@ -21,6 +22,7 @@ const SEND = {
 } as const
 
 const SEND_TO = {
+  unaudited: 'the message names who sent it',
   scope: 'messages:send',
   status: 201,
   description: `Sends a message to a contact, or to a phone number: the contact and the conversation are created if they do not exist. ${CONTENT}`,
@@ -42,6 +44,7 @@ export const conversationMessagesRouter = router({
     .meta(
       rest('POST', '/conversations/{conversationId}/typing', 'Show the typing indicator', {
         status: 202,
+        unaudited: 'it changes nothing that is kept',
         description:
           'Shows the customer for up to 25 seconds, or until the next message, that somebody is typing. It marks the last message of the customer as read.',
       }),

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../scope/audit-entry.ts'
 import { includesRole } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -47,7 +48,7 @@ export async function listOrganizations({ system, caller }: SessionContext): Pro
 }
 
 export async function createOrganization(
-  context: SessionContext,
+  context: SessionContext & { audit: AuditEntry },
   { name }: schema.CreateOrganization,
 ): Promise<schema.Organization> {
   return toOrganization(await createOwnWorkspace(context, { name }))
@@ -100,7 +101,7 @@ export async function leaveOrganization(context: Context): Promise<schema.Organi
 
 /** An ID proves nothing, so the token of the email is sent in its place. */
 export async function acceptOrganizationInvitation(
-  context: SessionContext,
+  context: SessionContext & { audit: AuditEntry },
   { invitationId }: schema.AcceptOrganizationInvitation,
 ): Promise<schema.AcceptedInvitation> {
   const { id: organizationId, role } = await acceptInvitation(context, { token: invitationId })

@@ -1,3 +1,4 @@
+import { startAudit } from '../../trpc/audit.ts'
 import {
   organizationAdminProcedure,
   organizationViewerProcedure,
@@ -28,7 +29,7 @@ export const organizationsRouter = router({
     .meta(alias('POST', 'create', 'Create a workspace', 'POST /api/workspaces', true))
     .input(schema.CreateOrganization)
     .output(schema.Organization)
-    .mutation(({ ctx, input }) => calls.createOrganization(ctx, input)),
+    .mutation(({ ctx, input, path }) => calls.createOrganization({ ...ctx, audit: startAudit(ctx, path) }, input)),
 
   listOrganizations: sessionProcedure
     .meta(alias('GET', 'list', 'List the workspaces of the account', 'GET /api/auth/get-session', true))
@@ -103,5 +104,7 @@ export const organizationsRouter = router({
     .meta(alias('POST', 'accept-invitation', 'Accept an invitation', 'POST /api/invitations/accept', true))
     .input(schema.AcceptOrganizationInvitation)
     .output(schema.AcceptedInvitation)
-    .mutation(({ ctx, input }) => calls.acceptOrganizationInvitation(ctx, input)),
+    .mutation(({ ctx, input, path }) =>
+      calls.acceptOrganizationInvitation({ ...ctx, audit: startAudit(ctx, path) }, input),
+    ),
 })

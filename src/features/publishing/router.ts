@@ -12,6 +12,7 @@ export const publishingRouter = router({
     .meta(
       rest('POST', '/workflows/validate', 'Validate a workflow definition', {
         scope: 'workflows:read',
+        unaudited: 'it stores nothing',
         description: 'Stores nothing. Responds with 200 even if the definition has errors: read `valid`.',
       }),
     )

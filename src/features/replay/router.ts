@@ -7,6 +7,7 @@ export const replayRouter = router({
   replay: adminProcedure
     .meta(
       rest('POST', '/runs/{runId}/replay', 'Replay a run', {
+        unaudited: 'the new run names who started it',
         status: 201,
         idempotent: 'commit',
         example: { from: 'auto' },

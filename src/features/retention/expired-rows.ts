@@ -23,6 +23,7 @@ export const EXPIRIES: Record<keyof Retention, Expiry> = {
   messageStatuses: expireStatuses,
   aiTranscripts: expireTranscripts,
   events: expireEvents,
+  auditEvents: expireAuditEvents,
 }
 
 /** Lists rows whose IDs sort by time. */
@@ -114,4 +115,11 @@ async function expireEvents(tx: Scope, walk: Walk): Promise<Portion> {
   const deleted = await tx.sql('deleteExpiredEvents')`
     delete from events where tenant_id = ${tx.tenantId} and id = any(${ids}) and position is not null returning 1`
   return { deleted: { events: deleted.length }, next }
+}
+
+async function expireAuditEvents(tx: Scope, walk: Walk): Promise<Portion> {
+  const [ids, next] = await listByTime(tx, { table: sqlFragment`audit_events`, id: sqlFragment`id` }, walk)
+  const deleted = await tx.sql('deleteExpiredAuditEvents')`
+    delete from audit_events where tenant_id = ${tx.tenantId} and id = any(${ids}) returning 1`
+  return { deleted: { audit_events: deleted.length }, next }
 }

@@ -3,6 +3,7 @@ import { type SqlFragment, sqlFragment } from '../../platform/database/statement
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { AUDIT_DAYS_MAX } from './schema.ts'
 
 /** Statements per run of a purge. What is left is deleted by the next run. */
 const STATEMENTS_MAX = 200
@@ -65,6 +66,17 @@ export async function purgeDeletedMessageIds(system: SystemScope): Promise<void>
     key: sqlFragment`jsonb_build_object('hash', t.hash)`,
     isSame: sqlFragment`t.hash = old.hash`,
     isOld: sqlFragment`t.expires_at < ${system.now()}`,
+  })
+}
+
+/** Deletes audit events past the longest retention. */
+export async function purgeAuditEvents(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -AUDIT_DAYS_MAX * DAY)
+  await purgeTenantRows(system, {
+    table: sqlFragment`audit_events`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.created_at < ${oldest}`,
   })
 }
 

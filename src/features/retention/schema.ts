@@ -6,6 +6,10 @@ const DAYS_MAX = 3650
 /** Days for which events are kept at most. */
 export const EVENT_DAYS_MAX = 7
 
+/** Days for which audit events are kept at most, and at least: an admin cannot remove recent ones. */
+export const AUDIT_DAYS_MAX = 365
+const AUDIT_DAYS_MIN = 90
+
 function days(min: number, max: number, description: string) {
   return z
     .int()
@@ -39,6 +43,11 @@ const fields = {
     1,
     EVENT_DAYS_MAX,
     `Days after which events are deleted; null means ${EVENT_DAYS_MAX}. A subscriber that was away for longer may miss events`,
+  ),
+  auditEvents: days(
+    AUDIT_DAYS_MIN,
+    AUDIT_DAYS_MAX,
+    `Days after which audit events are deleted; null means ${AUDIT_DAYS_MAX}. Export them to keep them longer`,
   ),
 }
 

@@ -11,6 +11,7 @@ export async function getRetention(scope: Scope): Promise<Retention> {
 /** Replaces the retention of the workspace. Rows that are older are deleted by the next run of the task. */
 export async function putRetention(scope: Scope, input: PutRetention): Promise<Retention> {
   await scope.transaction(async (tx) => {
+    tx.audit?.compareWith(await getRetention(tx))
     await tx.sql('putRetention')`
       update workspaces set retention = ${JSON.stringify(input)}::jsonb, updated_at = ${tx.now()} where id = ${tx.tenantId}`
     await tx.record({ type: 'workspace.retention_changed', data: { workspaceId: tx.tenantId } })

@@ -5,6 +5,7 @@ import { sendAsCustomer } from './send-as-customer.ts'
 import { SendAsCustomer } from './schema.ts'
 
 const SEND = {
+  unaudited: 'it is a message of a customer, and is kept as one',
   status: 201,
   description: 'Delivers an inbound message on the sandbox channel. It is processed like one of a real channel.',
 } as const

@@ -8,6 +8,7 @@ export const simulationsRouter = router({
     .meta(
       rest('POST', '/workflows/{workflowId}/simulate', 'Simulate a workflow', {
         scope: 'workflows:read',
+        unaudited: 'it stores nothing',
         description:
           'Runs the live decision logic with a dialogue, or with the messages of a past conversation, on a virtual clock that skips waits. It sends, calls and stores nothing. Responds with 422 `workflow_invalid`, `unknown_step`, or `not_external_step` if `stepOutputs` names a step that makes no external call.',
         example: {

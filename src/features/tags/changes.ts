@@ -25,7 +25,7 @@ export function createTag(scope: Scope, { name, color = DEFAULT_COLOR, descripti
 export function updateTag(scope: Scope, { tagId, ...columns }: UpdateTag): Promise<Tag> {
   return toUniqueNameError('tag', () =>
     scope.transaction(async (tx) => {
-      await tx.lock(TagRow, tagId)
+      tx.audit?.compareWith(await tx.lock(TagRow, tagId))
       await tx
         .query(TagRow)
         .findOne('id', tagId)

@@ -55,6 +55,7 @@ export function updateTemplate(scope: Scope, input: UpdateTemplate): Promise<Tem
       const template = await tx.lock(TemplateRow, templateId)
       const { kind } = await tx.get(Channel, template.channelId)
       assertEditable(template, kind, tx.now())
+      tx.audit?.compareWith(template)
       if (template.providerTemplateId !== null && (name ?? template.name) !== template.name) throw isKnownError('name')
       if (template.providerTemplateId !== null && (language ?? template.language) !== template.language) {
         throw isKnownError('language')

@@ -51,6 +51,7 @@ const SYNC = {
 } as const
 
 const PREVIEW = {
+  unaudited: 'it stores nothing',
   scope: 'templates:read',
   description:
     'Shows the message that the template makes of the parameters. Placeholders in them, such as {{contact.name}}, read the contact. Nothing is sent, and the template need not be approved.',

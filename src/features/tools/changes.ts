@@ -49,6 +49,7 @@ export async function updateTool(scope: Scope, { toolId, config, ...columns }: U
   return toUniqueNameError('tool', () =>
     scope.transaction(async (tx) => {
       const existing = await tx.lock(ToolRow, toolId)
+      tx.audit?.compareWith(existing)
       if (config) await lockCredential(tx, config)
       const headers = openHeaders(tx, existing)
       const newConfig = config

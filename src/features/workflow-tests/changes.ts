@@ -71,6 +71,7 @@ export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowT
       const createdBy = findMemberId(tx.actor)
       const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }
       await tx.query(TestRow).insert(row)
+      tx.audit?.addTargets('test', [row.id])
       return toWorkflowTest(await tx.get(TestRow, row.id))
     }),
   )
@@ -97,10 +98,12 @@ export async function updateWorkflowTest(
   )
 }
 
-export async function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<Record<string, never>> {
-  const { id } = await findTest(scope, ref)
-  await scope.query(TestRow).where('id', id).delete()
-  return {}
+export function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<Record<string, never>> {
+  return scope.transaction(async (tx) => {
+    const { id } = await findTest(tx, ref)
+    await tx.query(TestRow).where('id', id).delete()
+    return {}
+  })
 }
 
 /**

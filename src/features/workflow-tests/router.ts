@@ -62,6 +62,7 @@ export const workflowTestsRouter = router({
   runTests: viewerProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/tests/run', 'Run the tests of a workflow', {
+        unaudited: 'it stores nothing',
         example: {},
         description:
           'Runs the tests on the draft or on a version. Tests beyond the time limit are reported as `not_run`.',

@@ -45,6 +45,7 @@ export async function createWorkflow(
       updatedAt: now,
     })
     await tx.record({ type: 'workflow.created', data: { workflowId } })
+    tx.audit?.addTargets('workflow', [workflowId])
     return getWorkflow(tx, { workflowId })
   })
 }
@@ -59,6 +60,11 @@ export async function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promi
   assertNoLiteralSecrets(definition)
   return scope.transaction(async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
+    tx.audit?.compareWith({
+      name: workflow.name,
+      description: workflow.description,
+      draftRevision: workflow.draftRevision,
+    })
     if (draftRevision !== undefined && draftRevision !== workflow.draftRevision) {
       throw new ConflictError(
         'version_conflict',

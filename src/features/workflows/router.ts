@@ -64,6 +64,7 @@ export const workflowsRouter = router({
   start: agentProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/runs', 'Start a workflow', {
+        unaudited: 'the run names who started it',
         scope: 'runs:write',
         status: 201,
         example: { contactId: '0199a7a0-0000-7000-8000-000000000001', input: { order: 'A-1' } },

@@ -1,4 +1,5 @@
 import { UnprocessableError } from '../../platform/errors.ts'
+import type { AuditEntry } from '../../scope/audit-entry.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import type { UserCaller } from '../../trpc/caller.ts'
 import { createWorkspace } from '../auth/workspaces.ts'
@@ -13,10 +14,10 @@ const OWNED_MAX = 20
  * @throws UnprocessableError `too_many_workspaces`
  */
 export async function createOwnWorkspace(
-  { system, caller }: { system: SystemScope; caller: UserCaller },
+  { system, caller, audit }: { system: SystemScope; caller: UserCaller; audit: AuditEntry },
   { name, timezone, language, country }: CreateWorkspace,
 ): Promise<Workspace> {
-  const ownerId = caller.user.id
+  const { id: ownerId, name: ownerName } = caller.user
   return system.transaction(async (tx) => {
     await assertMayOwn(tx, ownerId)
     const workspaceId = await createWorkspace(tx, {
@@ -26,7 +27,8 @@ export async function createOwnWorkspace(
       ...(language ? { language } : {}),
       ...(country ? { country } : {}),
     })
-    return getWorkspace(tx.forTenant(workspaceId))
+    const actor = { type: 'user', id: ownerId, name: ownerName } as const
+    return tx.forTenant(workspaceId, actor, { audit }).transaction(getWorkspace)
   })
 }
 

@@ -1,3 +1,4 @@
+import { startAudit } from '../../trpc/audit.ts'
 import { adminProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
@@ -26,7 +27,7 @@ export const workspacesRouter = router({
     .meta(rest('POST', '/workspaces', 'Create a workspace', CREATE))
     .input(CreateWorkspace)
     .output(Workspace)
-    .mutation(({ ctx, input }) => createOwnWorkspace(ctx, input)),
+    .mutation(({ ctx, input, path }) => createOwnWorkspace({ ...ctx, audit: startAudit(ctx, path) }, input)),
 })
 
 /** Procedures of the namespace `workspace`. */

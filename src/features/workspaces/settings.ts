@@ -25,6 +25,7 @@ export function updateWorkspace(scope: Scope, input: UpdateWorkspace): Promise<W
     const [existing] = await tx.sql<Workspace>('lockWorkspaceSettings')`
       select ${COLUMNS} from workspaces where id = ${tx.tenantId} for no key update`
     if (!existing) throw new NotFoundError('Workspace')
+    tx.audit?.compareWith(existing)
     const { name = existing.name, timezone = existing.timezone } = input
     const { language = existing.language, country = existing.country } = input
     await tx.sql('updateWorkspace')`

@@ -39,6 +39,7 @@ const TAGS: Record<string, string> = {
   workspaces: 'Creating workspaces',
   invitations: 'Invitations of people by email',
   members: 'Users with access to the workspace, and their roles',
+  'audit-events': 'Who changed what, and what was refused',
   subscriptions: 'Live changes as server-sent events, for tRPC clients',
   webhooks: 'Calls of messaging providers and of other systems',
 }
@@ -86,7 +87,7 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       ...subscriptionPaths(router),
       ...mediaPaths(paths),
       ...webhookPaths(),
-      ...downloadPaths(),
+      ...downloadPaths(paths),
       ...eventStreamPaths(),
     },
     webhooks: eventWebhooks(schemas),

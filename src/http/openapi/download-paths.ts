@@ -6,10 +6,11 @@ import { errorReferences, successHeaders } from './responses.ts'
 
 type Paths = Document['paths']
 
-/** Documents answers of many lines. */
-export function downloadPaths(): Paths {
+/** Documents answers of many lines, also that of a list which has another form as well. */
+export function downloadPaths(paths: Paths): Paths {
   const result = JSON.stringify({ line: 2, status: 'created', id: ID, error: null })
   return {
+    '/api/audit-events': addLines(paths['/api/audit-events']),
     '/api/broadcasts/{broadcastId}/recipients.csv': describeDownload('broadcasts:read', {
       operationId: 'broadcasts.exportRecipients',
       summary: 'Export the recipients of a broadcast',
@@ -56,6 +57,15 @@ export function downloadPaths(): Paths {
       examples: { 'text/csv': 'line,code,reason\r\n17,validation_failed,phone is required\r\n' },
     }),
   }
+}
+
+function addLines(methods: Paths[string] = {}): Paths[string] {
+  const { get } = methods
+  const answer = get?.responses['200']
+  if (!get || !answer || '$ref' in answer) throw new Error('The list has no answer')
+  const lines = { schema: { type: 'string' }, example: `{"id":"${ID}","action":"contacts.update"}\n` }
+  const content = { ...answer.content, 'application/x-ndjson': lines }
+  return { ...methods, get: { ...get, responses: { ...get.responses, 200: { ...answer, content } } } }
 }
 
 type Description = {

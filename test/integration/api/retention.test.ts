@@ -14,7 +14,14 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PORTION = 3
 const CUSTOMERS = 8
-const KEEP_ALL = { messages: null, runs: null, messageStatuses: null, aiTranscripts: null, events: null }
+const KEEP_ALL = {
+  messages: null,
+  runs: null,
+  messageStatuses: null,
+  aiTranscripts: null,
+  events: null,
+  auditEvents: null,
+}
 const TABLES = ['messages', 'runs', 'run_steps', 'message_statuses', 'events', 'ai_transcripts', 'conversations']
 
 describe('retention of a workspace', function () {

@@ -28,6 +28,7 @@ function buildSample(schema: z.core.$ZodType, position = 0): unknown {
     true,
     1,
     30,
+    90,
     'text',
     '2026-11-20T10:15:30.000Z',
     '2026-11-20',

@@ -108,6 +108,9 @@ async function store(tx: Scope, persons: Person[], options: StoreOptions): Promi
     await raiseEvents(tx, [...isNew, ...updated])
   }
   await changeTags(tx, added, { raises: startWorkflows })
+  const changed = [...created.values(), ...applied.map(([, { id }]) => id)]
+  if (changed.length > 0) tx.audit?.addTargets('contact', changed)
+  else tx.audit?.drop()
   return outcomes
 }
 

@@ -1,6 +1,7 @@
 import { ConflictError, UnprocessableError } from '../../../platform/errors.ts'
 import { hashToken, isToken } from '../../../platform/security/tokens.ts'
 import type { Role } from '../../../scope/dependencies.ts'
+import type { AuditEntry } from '../../../scope/audit-entry.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { UserCaller } from '../../../trpc/caller.ts'
@@ -19,20 +20,24 @@ type Invitation = { id: string; role: Role; isOpen: boolean; workspaceName: stri
  * @throws UnprocessableError `invitation_invalid`; ConflictError `too_many_members`
  */
 export async function acceptInvitation(
-  { system, caller }: { system: SystemScope; caller: UserCaller },
+  { system, caller, audit }: { system: SystemScope; caller: UserCaller; audit: AuditEntry },
   { token }: AcceptInvitation,
 ): Promise<JoinedWorkspace> {
   if (!isToken(token)) throw invalidError()
   const tokenHash = hashToken(token)
-  const { id: userId, email } = caller.user
+  const { id: userId, email, name: userName } = caller.user
   const [found] = await system.sql<{ workspaceId: string }>('findInvitation')`
     select workspace_id from invitations where token_hash = ${tokenHash} and email = ${email.toLowerCase()}`
   if (!found) throw invalidError()
   const { workspaceId } = found
-  return system.forTenant(workspaceId).transaction(async (tx) => {
+  const actor = { type: 'user', id: userId, name: userName } as const
+  return system.forTenant(workspaceId, actor, { audit }).transaction(async (tx) => {
     await lockMembership(tx)
     const { id, name, memberRole, role, isOpen } = await readInvitation(tx, { tokenHash, userId })
     if (!isOpen && memberRole === null) throw invalidError()
+    audit.addTargets('member', [userId])
+    audit.addTargets('invitation', [id])
+    if (!isOpen) audit.drop()
     if (isOpen) {
       if (memberRole === null) await addMember(tx, { userId, role })
       await tx.sql('closeInvitation')`

@@ -58,6 +58,7 @@ export const TENANT_TABLES = [
   'webhook_bodies',
   'jobs',
   'job_items',
+  'audit_events',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { getField } from '../platform/fields.ts'
+import { isUuid } from '../platform/ids.ts'
+import { addMs, DAY, MINUTE } from '../platform/time.ts'
+import { AuditEntry, type AuditedField } from '../scope/audit-entry.ts'
+import type { Scope } from '../scope/scope.ts'
+import { callerId } from './caller.ts'
+import type { RequestContext } from './context.ts'
+import type { ProcedureMeta } from './rest.ts'
+
+/** Refused attempts of one member or API key that are recorded in a day. */
+export const REFUSALS_PER_DAY_MAX = 100
+/** Depth of the objects of an input whose fields are named. */
+const DEPTH_MAX = 3
+/** Longest list of IDs or enums whose values are stored. */
+const VALUES_MAX = 100
+
+type Procedures = { _def: { procedures: object } }
+type Request = Pick<RequestContext, 'client' | 'requestId'>
+
+/** Begins the audit event of a call, which the transactions of a scope that is opened with it write. */
+export function startAudit(
+  { client, requestId }: Request,
+  action: string,
+  outcome: 'succeeded' | 'refused' = 'succeeded',
+): AuditEntry {
+  const context = { address: client.ipAddress, userAgent: client.userAgent, requestId }
+  return new AuditEntry({ action, outcome, context })
+}
+
+/**
+ * Records that a member or API key of a workspace attempted what it may not do: the first attempt of an action in a
+ * minute in each process, and a bounded number in a day, so that nobody can fill the table.
+ */
+export async function recordRefusal(ctx: RequestContext, action: string): Promise<void> {
+  const caller = ctx.key ?? ctx.caller
+  if (!caller || typeof caller.workspace !== 'object') return
+  const scope = ctx.openScope(caller, caller.workspace.id, undefined, startAudit(ctx, action, 'refused'))
+  try {
+    await scope.cached(`refusal ${callerId(caller)} ${action}`, MINUTE, () => scope.transaction(dropIfMany))
+  } catch (error) {
+    ctx.log.warn({ err: error, path: action }, 'a refused attempt could not be recorded')
+  }
+}
+
+async function dropIfMany(tx: Scope): Promise<void> {
+  const since = addMs(tx.now(), -DAY)
+  const recorded = await tx.sql('listRecentRefusals')`
+    select from audit_events where tenant_id = ${tx.tenantId} and actor_id = ${tx.actor.id} and outcome = 'refused'
+      and created_at > ${since} limit ${REFUSALS_PER_DAY_MAX}`
+  if (recorded.length >= REFUSALS_PER_DAY_MAX) tx.audit?.drop()
+}
+
+type Call = { input: unknown; ctx: { scope?: Scope }; next: () => Promise<object> }
+type Middleware = (call: Call) => Promise<object>
+
+/** Makes the mutations of a router tell the audit events of their calls what the input says, by its schema and REST path. */
+export function describeInputs<R extends Procedures>(router: R): R {
+  for (const procedure of Object.values(router._def.procedures)) {
+    const definition: unknown = typeof procedure === 'function' ? Reflect.get(procedure, '_def') : undefined
+    const middlewares = getField(definition, 'middlewares')
+    const [schema] = toList(getField(definition, 'inputs'))
+    const meta = getField(definition, 'meta') as ProcedureMeta | undefined
+    const isAudited = getField(definition, 'type') === 'mutation' && meta?.role && meta.unaudited === undefined
+    if (isAudited && Array.isArray(middlewares) && schema instanceof z.ZodType)
+      middlewares.splice(-1, 0, describeInput(meta, schema))
+  }
+  return router
+}
+
+function toList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function describeInput(meta: ProcedureMeta, schema: z.ZodType): Middleware {
+  const segments = (meta.openapi?.path ?? '').split('/')
+  const last = segments.at(-1) ?? ''
+  const createdType = meta.status === 201 && last.endsWith('s') ? toType(last) : undefined
+  const fields = planFields(schema, [])
+  const targets = fields.flatMap(({ path: [name = ''], isId }) => {
+    const index = segments.indexOf(`{${name}}`)
+    return isId && index > 0 ? [{ name, type: toType(segments[index - 1] ?? '') }] : []
+  })
+  const others = fields.filter(({ path: [name] }) => !targets.some((target) => target.name === name))
+  return function describeCall({ input, ctx, next }) {
+    const named = targets.map(({ name, type }) => ({ type, id: getField(input, name) }))
+    ctx.scope?.audit?.describe({
+      targets: named.flatMap(({ type, id }) =>
+        typeof id === 'string' && isUuid(id) ? [{ type, id: id.toLowerCase() }] : [],
+      ),
+      fields: others.flatMap((field) => readField(field, input)),
+      createdType,
+    })
+    return next()
+  }
+}
+
+/** Converts a segment of a path, such as `api-keys`, to the type of its objects, such as `api_key`. */
+export function toType(segment: string): string {
+  return segment.replace(/s$/, '').replaceAll('-', '_')
+}
+
+type FieldPlan = Pick<AuditedField, 'path' | 'mayStore'> & { isId: boolean }
+
+function readField({ path, mayStore }: FieldPlan, input: unknown): AuditedField[] {
+  const value = path.reduce(getField, input)
+  return value === undefined ? [] : [{ path, mayStore, value }]
+}
+
+/** Lists the fields of a schema. Free keys, texts, numbers and times are named at most: they may tell of people. */
+function planFields(schema: z.core.$ZodType, path: string[]): FieldPlan[] {
+  const inner = unwrap(schema)
+  if (inner instanceof z.ZodObject && path.length < DEPTH_MAX)
+    return Object.entries(inner.shape).flatMap(([name, field]) => planFields(field, [...path, name]))
+  const mayStore = toCheck(inner)
+  return [{ path, isId: isId(inner), mayStore: (value) => value === null || mayStore(value) }]
+}
+
+function toCheck(schema: z.core.$ZodType): (value: unknown) => boolean {
+  if (isId(schema)) return (value) => typeof value === 'string' && isUuid(value)
+  if (schema instanceof z.ZodBoolean) return (value) => typeof value === 'boolean'
+  if (schema instanceof z.ZodEnum || schema instanceof z.ZodLiteral) return (value) => schema.safeParse(value).success
+  if (!(schema instanceof z.ZodArray)) return () => false
+  const mayStore = toCheck(unwrap(schema.element))
+  return (value) => Array.isArray(value) && value.length <= VALUES_MAX && value.every(mayStore)
+}
+
+function isId(schema: z.core.$ZodType): boolean {
+  return z.globalRegistry.get(schema)?.['format'] === 'uuid'
+}
+
+/** Values are checked when they are read, so what a schema converts them to may be another type. */
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in)
+  const isWrapper = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  return isWrapper ? unwrap(schema.unwrap()) : schema
+}
