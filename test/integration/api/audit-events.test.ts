@@ -5,7 +5,7 @@ import { purgeAuditEvents } from '../../../src/features/retention/purge-rows.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY } from '../../../src/platform/time.ts'
 import { REFUSALS_PER_DAY_MAX } from '../../../src/trpc/audit.ts'
-import { buildContact, buildMember, buildWorkspace, newPhone } from '../../factories.ts'
+import { buildContact, buildMember, buildTemplate, buildWorkspace, newPhone } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -316,6 +316,17 @@ describe('audit events', () => {
     const viewer = await buildMember(owner, 'viewer')
     expect((await viewer.request('GET', '/api/audit-events', undefined, ndjson)).status).to.equal(403)
     expect(await list('action=audit-events.export')).to.have.length(2)
+  })
+
+  it('include exports of the recipients of a broadcast', async () => {
+    const { id: templateId } = await buildTemplate(owner)
+    const { id } = await owner.call('POST', '/api/broadcasts', { name: 'B', templateId })
+    const statuses = []
+    for (const broadcastId of [id, newId()])
+      statuses.push((await owner.request('GET', `/api/broadcasts/${broadcastId}/recipients.csv`)).status)
+    expect(statuses).to.deep.equal([200, 404])
+    const events = await list('action=broadcasts.exportRecipients')
+    expect(events.map(({ targets }) => targets)).to.deep.equal([[{ type: 'broadcast', id }]])
   })
 
   it('are deleted after a year, or earlier if the workspace wants that', async () => {
