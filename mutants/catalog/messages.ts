@@ -10,20 +10,20 @@ export const MESSAGES: Area = {
     {
       name: 'text is accepted outside the service window',
       file: SEND,
-      original: 'if (category === undefined) assertWindowOpen(conversation, sendAt ?? tx.now())',
+      original: 'if (category === undefined) assertWindowOpen(place, sendAt ?? tx.now())',
       mutated: '',
     },
     {
       name: 'the service window of a scheduled message is checked for the present',
       file: SEND,
-      original: 'assertWindowOpen(conversation, sendAt ?? tx.now())',
-      mutated: 'assertWindowOpen(conversation, tx.now())',
+      original: 'assertWindowOpen(place, sendAt ?? tx.now())',
+      mutated: 'assertWindowOpen(place, tx.now())',
     },
     {
       name: 'a template pauses automation',
-      file: SEND,
-      original: "...(category ? {} : pausedColumns('human_reply', null))",
-      mutated: "...pausedColumns('human_reply', null)",
+      file: 'src/features/messages/store-messages.ts',
+      original: '(category ? [] : [conversationId])',
+      mutated: '[conversationId]',
     },
     {
       name: 'messages of other conversations can be answered',
@@ -66,6 +66,12 @@ export const MESSAGES: Area = {
       file: 'src/features/messages/send-to-recipient.ts',
       original: '(real.length > 0 ? real : channels)',
       mutated: 'channels',
+    },
+    {
+      name: 'the contact of an unknown number is created for a message that is refused',
+      file: 'src/features/messages/send-to-recipient.ts',
+      original: 'composeMessage(tx, { sources, place, recipient: NEW_RECIPIENT }, draft.input)',
+      mutated: '',
     },
   ],
 }

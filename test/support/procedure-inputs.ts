@@ -89,6 +89,9 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'conversations.onMessage': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.typing': ({ conversation }) => ({ conversationId: conversation }),
   'messages.send': ({ contact, channel }) => ({ to: { contactId: contact }, channelId: channel, body: 'B' }),
+  'messages.bulk': ({ contact, channel }) => ({
+    items: [{ to: { contactId: contact }, channelId: channel, body: 'B' }],
+  }),
   'messages.get': ({ message }) => ({ messageId: message }),
   'messages.cancel': ({ message }) => ({ messageId: message }),
   'messages.explanation': ({ message }) => ({ messageId: message }),

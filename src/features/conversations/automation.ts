@@ -44,6 +44,13 @@ export function automationOnSql(condition: string): string {
     automation_until = case when ${condition} then null else automation_until end`
 }
 
+/** SQL assignments on `conversations` that pause automation after a reply where `condition` holds, until it is resumed. */
+export function pausedByReplySql(condition: SqlFragment): SqlFragment {
+  return sqlFragment`automation_state = case when ${condition} then 'paused' else automation_state end,
+    automation_reason = case when ${condition} then 'human_reply' else automation_reason end,
+    automation_until = case when ${condition} then null else automation_until end`
+}
+
 /** State of automation as the API shows it. */
 export function toAutomation(
   row: AutomationColumns & Pick<ConversationRow, 'handoffReason'>,

@@ -1,16 +1,24 @@
 import { toRecordset } from '../../platform/database/sql.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { sortForLocking } from '../automation/lock-order.ts'
 
-export type EnsuredConversation = {
+export type LockedConversation = {
   conversationId: string
+  channelId: string
   contactId: string
   /** ID of its newest message, which the ID of the next one has to follow. */
   lastMessageId: string | null
+  lastInboundAt: Date | null
   windowExpiresAt: Date | null
-  isNew: boolean
   wasClosed: boolean
 }
+
+export type EnsuredConversation = LockedConversation & { isNew: boolean }
+
+/** A contact on a channel, with whom there is one conversation. */
+export type ConversationPair = { channelId: string; contactId: string }
 
 /**
  * Finds or creates the conversations of contacts on a channel, locks them in the order of their IDs, and returns them by
@@ -21,35 +29,50 @@ export async function ensureConversations(
   channelId: string,
   contactIds: string[],
 ): Promise<Map<string, EnsuredConversation>> {
-  const existing = await lockConversations(tx, channelId, contactIds)
+  const pairs = contactIds.map((contactId) => ({ channelId, contactId }))
+  const existing = await lockConversations(tx, pairs)
   const existingIds = new Set(existing.map(({ contactId }) => contactId))
-  const missing = [...new Set(contactIds)].filter((contactId) => !existingIds.has(contactId)).sort()
-  const created = await createConversations(tx, channelId, missing)
-  const rows = missing.length === 0 ? existing : await lockConversations(tx, channelId, contactIds)
-  return new Map(rows.map((row) => [row.contactId, { ...row, isNew: created.has(row.conversationId) }]))
+  const missing = pairs.filter(({ contactId }) => !existingIds.has(contactId))
+  const added = await addConversations(tx, missing)
+  return new Map([...existing.map((row) => ({ ...row, isNew: false })), ...added].map((row) => [row.contactId, row]))
 }
 
-function lockConversations(
-  tx: Scope,
-  channelId: string,
-  contactIds: string[],
-): Promise<Omit<EnsuredConversation, 'isNew'>[]> {
-  return tx.sql<Omit<EnsuredConversation, 'isNew'>>('lockConversationsOfContacts')`
-    select id as conversation_id, contact_id, status = 'closed' as was_closed, last_message ->> 'id' as last_message_id,
-      window_expires_at
+/** Locks those of the conversations that exist, in the order of their IDs. */
+export function lockConversations(tx: Scope, pairs: ConversationPair[]): Promise<LockedConversation[]> {
+  return tx.sql<LockedConversation>('lockConversationsOfContacts')`
+    select id as conversation_id, channel_id, contact_id, status = 'closed' as was_closed,
+      last_message ->> 'id' as last_message_id, last_inbound_at, window_expires_at
     from conversations
-    where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(${contactIds})
+    where tenant_id = ${tx.tenantId} and ${isOfPairSql(pairs)}
     order by id for no key update`
 }
 
-/** Creates conversations and returns their ids. One that another transaction creates first is left out. */
-async function createConversations(tx: Scope, channelId: string, missing: string[]): Promise<Set<string>> {
-  if (missing.length === 0) return new Set()
+/** Most calls are about one channel, of which the index has the contacts in their order. */
+function isOfPairSql(pairs: ConversationPair[]): SqlFragment {
+  const contactIds = pairs.map(({ contactId }) => contactId)
+  const channelIds = pairs.map(({ channelId }) => channelId)
+  const [channelId = null] = channelIds
+  if (channelIds.every((id) => id === channelId)) {
+    return sqlFragment`channel_id = ${channelId} and contact_id = any(${contactIds})`
+  }
+  return sqlFragment`(channel_id, contact_id) in (
+    select x.channel_id, x.contact_id from unnest(${channelIds}::uuid[], ${contactIds}::uuid[]) as x (channel_id, contact_id))`
+}
+
+/** Creates and locks conversations. One that another transaction creates first is not new. */
+export async function addConversations(tx: Scope, pairs: ConversationPair[]): Promise<EnsuredConversation[]> {
+  if (pairs.length === 0) return []
   const now = tx.now()
+  const missing = new Map(
+    pairs.map(({ channelId, contactId }) => [`${channelId} ${contactId}`, { channelId, contactId }]),
+  )
+  const rows = sortForLocking([...missing], ([key]) => key).map(([, pair]) => ({ id: newId(), ...pair }))
   const created = await tx.sql<{ id: string }>('createConversations')`
     insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
-     select ${tx.tenantId}::uuid, id, contact_id, ${channelId}::uuid, 'active', ${now}::timestamptz, ${now}::timestamptz
-     from jsonb_to_recordset(${toRecordset(missing.map((contactId) => ({ id: newId(), contactId })))}::jsonb) as x (id uuid, contact_id uuid)
+     select ${tx.tenantId}::uuid, id, contact_id, channel_id, 'active', ${now}::timestamptz, ${now}::timestamptz
+     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, channel_id uuid)
      on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
-  return new Set(created.map(({ id }) => id))
+  const createdIds = new Set(created.map(({ id }) => id))
+  const locked = await lockConversations(tx, rows)
+  return locked.map((row) => ({ ...row, isNew: createdIds.has(row.conversationId) }))
 }

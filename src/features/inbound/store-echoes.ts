@@ -5,6 +5,7 @@ import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { isDeletedSql } from '../automation/deleted-message-ids.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
+import { pausedByReplySql } from '../conversations/automation.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { messageEvent } from '../outbound/message-status.ts'
 import { nextMessageId, touchByOutbound } from '../outbound/queue-messages.ts'
@@ -105,10 +106,7 @@ async function pauseConversations(tx: Scope, echoes: NewEcho[]): Promise<void> {
     body,
     type,
   }))
-  await touchByOutbound(tx, messages, [
-    sqlText(REOPEN_SQL),
-    sqlText(`automation_state = 'paused', automation_reason = 'human_reply', automation_until = null`),
-  ])
+  await touchByOutbound(tx, messages, [sqlText(REOPEN_SQL), pausedByReplySql(sqlFragment`true`)])
 }
 
 function toEvents(echoes: NewEcho[], people: Map<string, ResolvedSender>): Event[] {

@@ -4,6 +4,7 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
+import { loadMediaResources } from './load-step-media.ts'
 import { readStoredMedia } from './media-quota.ts'
 import { toStoreKey } from './media-writes.ts'
 import type { ListMedia, Media, MediaPage, MediaRef, MessageMedia } from './schema.ts'
@@ -100,8 +101,17 @@ export async function assertSendable(
   scope: Scope,
   { kind, mediaId }: { kind: FileKind; mediaId: string },
 ): Promise<StoredFile> {
-  const { mimeType, bytes, filename, isAnimated } = await scope.get(MediaRow, mediaId)
-  const file = { mimeType, bytes: Number(bytes), filename, isAnimated }
+  const [file] = await loadMediaResources(scope, [mediaId])
+  return toSendableFile(file, kind)
+}
+
+/**
+ * Returns a file that was loaded if it can be sent as a message of a kind.
+ * @throws NotFoundError
+ * @throws UnprocessableError `media_not_sendable`
+ */
+export function toSendableFile(file: StoredFile | undefined, kind: FileKind): StoredFile {
+  if (!file) throw new NotFoundError('Media')
   const problem = findFileProblem(kind, file)
   if (problem !== undefined) throw new UnprocessableError('media_not_sendable', problem)
   return file

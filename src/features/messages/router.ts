@@ -4,9 +4,9 @@ import { empty } from '../../trpc/schemas.ts'
 import { ConversationRef, Message } from '../conversations/schema.ts'
 import { cancelMessage } from './scheduled-messages.ts'
 import { getMessage } from './queries.ts'
-import { MessageRef, SendMessage, SendToRecipient } from './schema.ts'
+import { BulkMessageResults, BulkMessages, MessageRef, SendMessage, SendToRecipient } from './schema.ts'
 import { sendMessage } from './send-message.ts'
-import { sendToRecipient } from './send-to-recipient.ts'
+import { bulkMessages, sendToRecipient } from './send-to-recipient.ts'
 import { showTyping } from './read-receipts.ts'
 
 const CONTENT =
@@ -31,6 +31,13 @@ const SEND_TO = {
     to: { phone: '+14155550100' },
     template: { name: 'order_update', language: 'en', params: { number: '4711' } },
   },
+} as const
+
+const BULK = {
+  scope: 'messages:send',
+  idempotent: true,
+  description:
+    'Sends up to 500 messages in one call, which counts as one. The answer has a result for each item, in their order: an item that is not valid, or that may not be sent, fails by itself. A repetition sends the messages again unless both calls have the same Idempotency-Key.',
 } as const
 
 export const conversationMessagesRouter = router({
@@ -60,6 +67,12 @@ export const messagesRouter = router({
     .input(SendToRecipient)
     .output(Message)
     .mutation(({ ctx, input }) => sendToRecipient(ctx.scope, input)),
+
+  bulk: agentProcedure
+    .meta(rest('POST', '/messages/bulk', 'Send many messages', BULK))
+    .input(BulkMessages)
+    .output(BulkMessageResults)
+    .mutation(({ ctx, input }) => bulkMessages(ctx.scope, input)),
 
   get: viewerProcedure
     .meta(

@@ -3,6 +3,7 @@ import { FETCHABLE_URL, isFetchableUrl } from '../../message-content/content.ts'
 import { contentShape, hasOneSource, ONE_SOURCE, SOURCE_SCHEMA } from '../../message-content/content-shape.ts'
 import { findContentProblem, KINDS_SCHEMA } from '../../message-content/find-content-problem.ts'
 import { FILENAME_MAX, LIST_MAX, LIST_TITLE_MAX, OPTION_ID_MAX, URL_MAX } from '../../message-content/limits.ts'
+import { bulkItems, bulkResult } from '../../trpc/bulk.ts'
 import { id, text, timestampInput } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { messageBody } from '../conversations/schema.ts'
@@ -116,3 +117,24 @@ export type SendToRecipient = z.infer<typeof SendToRecipient>
 
 export const MessageRef = z.strictObject({ messageId: id })
 export type MessageRef = z.infer<typeof MessageRef>
+
+export const BulkMessages = z.strictObject({
+  items: bulkItems({
+    description: 'The fields of `POST /api/messages`. Several messages to one person are sent in their order',
+    example: {
+      to: { phone: '+14155550100' },
+      template: { name: 'order_update', language: 'en', params: { number: '4711' } },
+    },
+  }),
+})
+export type BulkMessages = z.infer<typeof BulkMessages>
+
+const count = z.int()
+
+export const BulkMessageResults = z.object({
+  results: z.array(bulkResult(['queued', 'scheduled'], 'message').meta({ id: 'BulkMessageResult' })),
+  counts: z
+    .object({ queued: count, scheduled: count, failed: count })
+    .meta({ description: 'Messages that were queued and scheduled, and items that failed' }),
+})
+export type BulkMessageResults = z.infer<typeof BulkMessageResults>

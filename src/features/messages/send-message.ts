@@ -1,71 +1,70 @@
+import { findFile, toPreview } from '../../message-content/content.ts'
+import { nameDocument } from '../../message-content/stored-file.ts'
+import { nameHeaderFile } from '../../channels/templates/header-file.ts'
+import type { Recipient } from '../../channels/send-obstacle.ts'
 import { Contact as ContactRow } from '../../models/contacts.ts'
 import { Conversation as ConversationRow, Message as MessageRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import { definedFields } from '../../platform/fields.ts'
 import { addMs, DAY } from '../../platform/time.ts'
-import { toSender } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertMaySend, assertMaySendOn } from '../consent/send-permission.ts'
-import { pausedColumns } from '../conversations/automation.ts'
-import { reopenColumns } from '../conversations/reopen.ts'
 import type { Message } from '../conversations/schema.ts'
 import { isWindowOpen } from '../conversations/service-window.ts'
-import { type NewOutbound, nextMessageId, queueMessages, toMessageRows } from '../outbound/queue-messages.ts'
+import { fillTemplate, findStoredHeader } from '../templates/sendable-template.ts'
+import { findAnsweredId, loadSources, type MessageSources, toChoice } from './message-sources.ts'
 import type { MessageInput, SendMessage, TemplateChoice } from './schema.ts'
-import { findFile, toPreview } from '../../message-content/content.ts'
-import { definedFields } from '../../platform/fields.ts'
-import { nameDocument } from '../../message-content/stored-file.ts'
-import { assertSendable } from '../media/queries.ts'
-import { assertHeaderFile, fillTemplate, loadSendableTemplate } from '../templates/sendable-template.ts'
-import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
-import { messageEvent } from '../outbound/message-status.ts'
+import { type ComposedContent, storeMessages } from './store-messages.ts'
 
 const SCHEDULE_MAX_MS = 365 * DAY
 
 /** Sends a message that a member writes in a conversation. */
 export function sendMessage(scope: Scope, { conversationId, ...input }: SendMessage): Promise<Message> {
-  return scope.transaction(async (tx) => sendInConversation(tx, await tx.lock(ConversationRow, conversationId), input))
+  return scope.transaction(async (tx) => {
+    const { lastMessage, ...conversation } = await tx.lock(ConversationRow, conversationId)
+    const { channelId, contactId } = conversation
+    const place = { ...conversation, conversationId: conversation.id, lastMessageId: lastMessage?.id ?? null }
+    const sources = await loadSources(tx, [{ channelId, input }])
+    const composed = composeMessage(tx, { sources, place, recipient: await tx.get(ContactRow, contactId) }, input)
+    const [messageId = ''] = await storeMessages(tx, [{ place, composed, input }])
+    return tx.get(MessageRow, messageId)
+  })
 }
 
+/** The conversation of a message; without an ID if it is the first message to a contact on a channel. */
+type Place = {
+  conversationId: string | null
+  channelId: string
+  lastInboundAt: Date | null
+  windowExpiresAt: Date | null
+}
+
+type Circumstances = { sources: MessageSources; place: Place; recipient: Recipient }
+
 /**
- * Queues or schedules a message. It reopens the conversation and, unless it is a template, pauses its automation. A
- * scheduled message does neither before its time. The caller holds the lock of the conversation.
- * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`, `media_not_sendable`
+ * Composes what is stored of a message that may be sent: its text, its other content, and the category of its template.
+ * @throws NotFoundError for an unknown template, file or message
+ * @throws ForbiddenError for an API key that is for other channels
+ * @throws InvalidError for a `sendAt` that is not in the next year
+ * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`,
+ * `media_not_sendable`, `template_of_other_channel`, `template_not_approved`, `template_not_supported`,
+ * `template_params_invalid`
  */
-export async function sendInConversation(
+export function composeMessage(
   tx: Scope,
-  conversation: ConversationRow,
+  { sources, place, recipient }: Circumstances,
   input: MessageInput,
-): Promise<Message> {
-  const { id: conversationId, contactId, channelId, lastMessage } = conversation
-  const { sendAt, replyToId = input.reaction?.messageId } = input
+): ComposedContent {
+  const { sendAt } = input
+  const answeredId = findAnsweredId(input)
   if (sendAt) assertSendTime(sendAt, tx.now())
-  if (replyToId !== undefined) await assertAnswerable(tx, conversationId, replyToId)
-  assertMaySendOn(tx, channelId)
-  const { category, ...composed } = await composeContent(tx, channelId, input)
-  assertMaySend(await tx.get(ContactRow, contactId), category ?? null, { isAutomated: tx.actor.type === 'key' })
-  if (category === undefined) assertWindowOpen(conversation, sendAt ?? tx.now())
-  const message: NewOutbound = {
-    id: nextMessageId(lastMessage?.id),
-    conversationId,
-    contactId,
-    channelId,
-    ...composed,
-    ...(category ? { category } : {}),
-    replyToId,
-    sender: toSender(tx.actor),
-    runId: null,
-    stepId: null,
-  }
-  if (sendAt) {
-    await scheduleMessages(tx, [{ ...message, sendAt }])
-  } else {
-    await queueMessages(tx, [message])
-    await tx
-      .query(ConversationRow)
-      .findOne('id', conversationId)
-      .patch({ ...(category ? {} : pausedColumns('human_reply', null)), ...reopenColumns(conversation) })
-  }
-  return tx.get(MessageRow, message.id)
+  if (answeredId !== undefined) assertAnswerable(sources, place, answeredId)
+  assertMaySendOn(tx, place.channelId)
+  const composed = composeContent(sources, place.channelId, input)
+  const { category } = composed
+  assertMaySend(recipient, category ?? null, { isAutomated: tx.actor.type === 'key' })
+  if (category === undefined) assertWindowOpen(place, sendAt ?? tx.now())
+  return composed
 }
 
 function assertSendTime(sendAt: Date, now: Date): void {
@@ -79,7 +78,7 @@ function assertSendTime(sendAt: Date, now: Date): void {
 }
 
 /** Checks the service window at the time at which the message is to be sent. */
-function assertWindowOpen({ lastInboundAt, windowExpiresAt }: ConversationRow, at: Date): void {
+function assertWindowOpen({ lastInboundAt, windowExpiresAt }: Place, at: Date): void {
   if (isWindowOpen(windowExpiresAt, at)) return
   throw new UnprocessableError(
     'outside_window',
@@ -95,8 +94,8 @@ const UNSENT = new Set(['scheduled', 'failed', 'canceled'])
  * @throws NotFoundError when the conversation has no such message
  * @throws UnprocessableError `message_not_sent`
  */
-async function assertAnswerable(tx: Scope, conversationId: string, messageId: string): Promise<void> {
-  const message = await tx.get(MessageRow, messageId)
+function assertAnswerable(sources: MessageSources, { conversationId }: Place, messageId: string): void {
+  const message = sources.getAnswered(messageId)
   if (message.conversationId !== conversationId) throw new NotFoundError('Message')
   if (message.direction !== 'internal' && !UNSENT.has(message.status)) return
   throw new UnprocessableError(
@@ -105,38 +104,19 @@ async function assertAnswerable(tx: Scope, conversationId: string, messageId: st
   )
 }
 
-type ComposedContent = Pick<NewOutbound, 'body' | 'content' | 'category'>
-
-/**
- * Composes what is stored of a message: its text, its other content, and the category of its template.
- * @throws NotFoundError for an unknown template or file
- * @throws UnprocessableError `template_not_approved`, `template_params_invalid`, `media_not_sendable`
- */
-async function composeContent(tx: Scope, channelId: string, input: MessageInput): Promise<ComposedContent> {
+function composeContent(sources: MessageSources, channelId: string, input: MessageInput): ComposedContent {
   const { body, template, replyToId: _replyToId, sendAt: _sendAt, ...parts } = input
-  if (template) return composeTemplate(tx, channelId, template)
+  if (template) return composeTemplate(sources, channelId, template)
   const file = findFile(parts)
-  const stored = file && (await assertSendable(tx, file))
+  const stored = file && sources.getFile(file)
   const { media } = parts
   const content = definedFields({ ...parts, media: media && stored ? nameDocument(media, stored) : media })
   return { body: body ?? toPreview(parts), content: Object.keys(content).length > 0 ? content : null }
 }
 
-async function composeTemplate(tx: Scope, channelId: string, choice: TemplateChoice): Promise<ComposedContent> {
-  const { templateId, name = '', language = '', params } = choice
-  const template = await loadSendableTemplate(
-    tx,
-    channelId,
-    templateId === undefined ? { name, language } : { templateId },
-  )
-  return fillTemplate(template, await assertHeaderFile(tx, template, params))
-}
-
-/** Stores messages that are put into the outbox at their `sendAt`. Until then they hold up no other message. */
-async function scheduleMessages(tx: Scope, messages: (NewOutbound & { sendAt: Date })[]): Promise<void> {
-  const rows = (await toMessageRows(tx, messages, 'scheduled')).map((row) => ({ ...row, releaseAt: row.sendAt }))
-  await tx.sql('scheduleMessages')`${insertRowsSql('messages', tx.tenantId, rows)}`
-  await tx.record(
-    ...messages.map(({ id, ...message }) => messageEvent('message.scheduled', { ...message, messageId: id })),
-  )
+function composeTemplate(sources: MessageSources, channelId: string, choice: TemplateChoice): ComposedContent {
+  const template = sources.getSendable(channelId, toChoice(choice))
+  const { params } = choice
+  const file = findStoredHeader(template, params)
+  return fillTemplate(template, file ? nameHeaderFile(template, params, sources.getFile(file)) : params)
 }

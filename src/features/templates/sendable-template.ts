@@ -6,7 +6,9 @@ import {
   toSendableTemplate,
 } from '../../channels/templates/fill-template.ts'
 import { findHeaderFile, nameHeaderFile } from '../../channels/templates/header-file.ts'
-import { Template as TemplateRow } from '../../models/messaging.ts'
+import type { FileKind } from '../../message-content/stored-file.ts'
+import type { Template as TemplateRow } from '../../models/messaging.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -14,6 +16,14 @@ import { assertSendable } from '../media/queries.ts'
 
 /** A template by its ID, or by its name and language on the channel. */
 export type TemplateChoice = { templateId: string } | { name: string; language: string }
+
+type ChannelTemplate = { channelId: string; choice: TemplateChoice }
+
+/** A stored template, as far as it decides how it can be sent. */
+type Row = Pick<
+  TemplateRow,
+  'id' | 'channelId' | 'name' | 'language' | 'category' | 'status' | 'rejectionReason' | 'components'
+>
 
 /**
  * Loads a template that the provider of the channel has approved, prepared for `fillTemplate`.
@@ -24,10 +34,62 @@ export async function loadSendableTemplate(
   channelId: string,
   choice: TemplateChoice,
 ): Promise<SendableTemplate> {
-  const row =
-    'templateId' in choice
-      ? await tx.get(TemplateRow, choice.templateId)
-      : await tx.query(TemplateRow).findOne({ channelId, name: choice.name, language: choice.language })
+  const templates = await loadTemplates(tx, [{ channelId, choice }])
+  return templates.getSendable(channelId, choice)
+}
+
+/** Templates that were chosen for channels. */
+export type Templates = {
+  /** The same as `loadSendableTemplate`, of the templates that were loaded. */
+  getSendable(channelId: string, choice: TemplateChoice): SendableTemplate
+}
+
+/** Loads chosen templates, in one statement for each form of a choice. */
+export async function loadTemplates(tx: Scope, chosen: ChannelTemplate[]): Promise<Templates> {
+  const ids = chosen.flatMap(({ choice }) =>
+    'templateId' in choice && isUuid(choice.templateId) ? choice.templateId : [],
+  )
+  const names = chosen.flatMap(({ channelId, choice }) => ('name' in choice ? { channelId, ...choice } : []))
+  const rows = [...(await findByIds(tx, ids)), ...(await findByNames(tx, names))]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const byName = new Map(rows.map((row) => [nameKey(row), row]))
+  return {
+    getSendable(channelId, choice) {
+      const row =
+        'templateId' in choice
+          ? byId.get(choice.templateId.toLowerCase())
+          : byName.get(nameKey({ channelId, ...choice }))
+      return toSendable(row, channelId)
+    },
+  }
+}
+
+type Named = { channelId: string; name: string; language: string }
+
+function nameKey({ channelId, name, language }: Named): string {
+  return JSON.stringify([channelId, name, language])
+}
+
+const COLUMNS = sqlFragment`t.id, t.channel_id, t.name, t.language, t.category, t.status, t.rejection_reason, t.components`
+
+async function findByIds(tx: Scope, ids: string[]): Promise<Row[]> {
+  if (ids.length === 0) return []
+  return tx.sql<Row>('findTemplates')`
+    select ${COLUMNS} from templates t where t.tenant_id = ${tx.tenantId} and t.id = any(${ids})`
+}
+
+async function findByNames(tx: Scope, named: Named[]): Promise<Row[]> {
+  if (named.length === 0) return []
+  const distinct = [...new Map(named.map((one) => [nameKey(one), one])).values()]
+  return tx.sql<Row>('findTemplatesByName')`
+    select ${COLUMNS} from templates t
+    join unnest(${distinct.map(({ channelId }) => channelId)}::uuid[], ${distinct.map(({ name }) => name)}::text[],
+      ${distinct.map(({ language }) => language)}::text[]) as x (channel_id, name, language)
+      on t.channel_id = x.channel_id and t.name = x.name and t.language = x.language
+    where t.tenant_id = ${tx.tenantId}`
+}
+
+function toSendable(row: Row | undefined, channelId: string): SendableTemplate {
   if (!row) throw new NotFoundError('Template')
   if (row.channelId !== channelId) {
     throw new UnprocessableError(
@@ -88,7 +150,16 @@ export async function assertHeaderFile(
   template: SendableTemplate,
   params: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {
+  const file = findStoredHeader(template, params)
+  return file ? nameHeaderFile(template, params, await assertSendable(scope, file)) : params
+}
+
+/** Finds the stored file that the parameters put into the header of a template. */
+export function findStoredHeader(
+  template: SendableTemplate,
+  params: Readonly<Record<string, string>>,
+): { kind: FileKind; mediaId: string } | undefined {
   const file = findHeaderFile(template, params)
   // What is no ID is reported as a wrong parameter when the template is filled in.
-  return file && isUuid(file.mediaId) ? nameHeaderFile(template, params, await assertSendable(scope, file)) : params
+  return file && isUuid(file.mediaId) ? file : undefined
 }

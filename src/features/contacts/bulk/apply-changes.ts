@@ -3,9 +3,10 @@ import { toRecordset } from '../../../platform/database/sql.ts'
 import { definedFields } from '../../../platform/fields.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
 import type { Scope } from '../../../scope/scope.ts'
+import type { ItemError } from '../../../trpc/bulk.ts'
 import { FIELDS_TOO_LARGE, mergeFields } from '../../../steps/contacts/contact-fields.ts'
 import { changeContacts, type ContactChange, diffDetails } from '../change-contacts.ts'
-import { invalid, type ItemError, type Person } from './persons.ts'
+import { invalid, type Person } from './persons.ts'
 
 /** A change of a contact, with the names of what differs. `externalId` is undefined if it stays as it is. */
 export type Change = {

@@ -27,7 +27,8 @@ export async function findContacts(tx: Scope, persons: Person[], matchBy: MatchB
   return found
 }
 
-function findByExternalId(tx: Scope, externalIds: string[]): Promise<Found[]> {
+/** Finds contacts by the IDs that programs have given them. */
+export function findByExternalId(tx: Scope, externalIds: string[]): Promise<Found[]> {
   return tx.sql<Found>('findByExternalIds')`
     select external_id as key, id from contacts where tenant_id = ${tx.tenantId} and external_id = any(${externalIds})`
 }

@@ -1,9 +1,9 @@
+import { AppError } from '../../../platform/errors.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
 import { areFieldsBounded, FIELDS_TOO_LARGE } from '../../../steps/contacts/contact-fields.ts'
 import { TAGS_MAX } from '../schema.ts'
-import { BulkItem, type BulkResult, type MatchBy } from './schema.ts'
-
-export type ItemError = NonNullable<BulkResult['error']>
+import { type ItemError, readItem, toItemError } from '../../../trpc/bulk.ts'
+import { BulkItem, type MatchBy } from './schema.ts'
 
 /** The items of one person, merged. `key` is the value that they match by, in its normal form. */
 export type Person = { key: string; item: BulkItem; indexes: number[]; phones: string[] }
@@ -16,11 +16,11 @@ export function readItems(
   const valid: { key: string; item: BulkItem; index: number }[] = []
   const failed = new Map<number, ItemError>()
   for (const [index, raw] of items.entries()) {
-    const parsed = BulkItem.safeParse(raw)
-    const key = parsed.success ? toKey(parsed.data, matchBy) : null
-    if (!parsed.success) failed.set(index, invalidItem(parsed.error.issues[0]))
+    const item = readItem(BulkItem, raw, 'a contact')
+    const key = item instanceof AppError ? null : toKey(item, matchBy)
+    if (item instanceof AppError) failed.set(index, toItemError(item))
     else if (key === null) failed.set(index, invalid(`${matchBy} is required, as items match by it`))
-    else valid.push({ key, item: parsed.data, index })
+    else valid.push({ key, item, index })
   }
   return { valid, failed }
 }
@@ -76,13 +76,6 @@ function merge(former: BulkItem, later: BulkItem): BulkItem {
     ...(former.fields && later.fields ? { fields: { ...former.fields, ...later.fields } } : {}),
     ...(tags.length > 0 ? { tags } : {}),
   }
-}
-
-type Issue = { code: string; path: PropertyKey[]; message: string; keys?: string[] }
-
-function invalidItem(issue: Issue | undefined): ItemError {
-  if (issue?.code === 'unrecognized_keys') return invalid(`${issue.keys?.[0] ?? 'a field'} is not a field of a contact`)
-  return invalid(`${issue?.path.join('.') || 'the item'} ${issue?.message ?? 'is not valid'}`)
 }
 
 export function invalid(message: string): ItemError {
