@@ -111,6 +111,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
     contactId: contact,
     conversationId: conversation,
   }),
+  'workflows.bulkStart': ({ workflow, contact }) => ({ workflowId: workflow, contactIds: [contact] }),
   'workflows.unpublish': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.webhook': ({ workflow }) => ({ workflowId: workflow }),
   'workflows.rotateWebhookSecret': ({ workflow }) => ({ workflowId: workflow }),

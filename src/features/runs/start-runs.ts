@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
-import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
+import { lockMailboxes, MAILBOX_ID_SQL, putItems } from '../automation/store/mailbox-store.ts'
 import { matchTrigger } from '../../engine/mailbox/match-trigger.ts'
-import { loadActiveRuns, saveRuns } from '../automation/store/run-store.ts'
+import { saveRuns } from '../automation/store/run-store.ts'
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
 import { newRun } from '../../engine/model/new-run.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
@@ -37,6 +38,7 @@ export type StartRejection =
   | 'invalid_variables'
   | 'contact_blocked'
   | 'condition_not_met'
+  | 'budget_exceeded'
   | 'already_running'
   | 'duplicate'
 export type StartResult = { runId: string } | { rejection: StartRejection }
@@ -53,15 +55,15 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<StartRes
   )
   const plans = starts.map((start) => planStart(start, published.get(start.workflowId), tx.now(), contactMailboxes))
   const plannedRuns = plans.flatMap((plan) => ('run' in plan ? [plan] : []))
-  const mailboxes = [...new Map(plannedRuns.map(({ mailbox }) => [mailbox.id, mailbox])).values()]
-  const shared = mailboxes.filter(({ kind }) => kind !== 'run')
+  const mailboxes = new Map(plannedRuns.map(({ mailbox }) => [mailbox.id, mailbox]))
+  const shared = [...mailboxes.values()].filter(({ kind }) => kind !== 'run')
   await lockMailboxes(tx, shared)
   const context: StartContext = {
     subjects: new Map((await loadSubjects(tx, shared)).map((subject) => [subject.mailbox.id, subject])),
-    activeRuns: await loadActiveRuns(tx, mailboxes),
+    activeIds: await findActiveIds(tx, plannedRuns),
     startedKeys: await findStartedKeys(tx, plannedRuns),
   }
-  const results = plans.map((plan) => ('run' in plan ? admitRun(plan, context, tx.now()) : plan))
+  const results = await admitRuns(plans, context, tx.now())
   await queueRuns(
     tx,
     results.flatMap((result) => ('run' in result ? [result] : [])),
@@ -70,15 +72,22 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<StartRes
 }
 
 type PlannedRun = { run: StoredRun; mailbox: Mailbox; workflow: PublishedWorkflow }
-type AdmittedRun = PlannedRun & { replaces: StoredRun[] }
-type StartContext = { subjects: Map<string, Subject>; activeRuns: StoredRun[]; startedKeys: Set<string> }
+type AdmittedRun = PlannedRun & { replaces: readonly string[] }
+type RejectedRun = { rejection: StartRejection }
+type Plan = PlannedRun | RejectedRun
+type StartContext = {
+  subjects: Map<string, Subject>
+  /** IDs of the active runs of a workflow in a mailbox, the newest first, by `activeKey`. */
+  activeIds: Map<string, string[]>
+  startedKeys: Set<string>
+}
 
 function planStart(
   start: NewStart,
   workflow: PublishedWorkflow | undefined,
   now: Date,
   contactMailboxes: Awaited<ReturnType<typeof findMailboxes>>,
-): PlannedRun | { rejection: StartRejection } {
+): Plan {
   if (!workflow) return { rejection: 'not_published' }
   const { trigger: source, input = null, contactId = null, variables = {}, startedBy } = start
   if (!workflow.compiled.triggers.some(({ type }) => type === source.type)) return { rejection: 'trigger_not_found' }
@@ -93,8 +102,37 @@ function planStart(
   return { run, mailbox: runMailbox(run), workflow }
 }
 
-/** Requires the lock of the mailbox. Runs that were admitted before count as active. */
-function admitRun(plan: PlannedRun, context: StartContext, now: Date): AdmittedRun | { rejection: StartRejection } {
+/** Work of the conditions of all starts together: half a second, during which conversations are locked. */
+const CONDITIONS_WORK_MAX = ITEM_WORK_MAX
+/** Work after which other tasks of the process are let in. */
+const YIELD_WORK = 10_000
+/** Work of a start besides its condition. */
+const START_WORK = 500
+
+/** Requires the locks of the mailboxes. Lets other tasks of the process run between the starts. */
+async function admitRuns(plans: Plan[], context: StartContext, now: Date): Promise<(AdmittedRun | RejectedRun)[]> {
+  const results: (AdmittedRun | RejectedRun)[] = []
+  let work = 0
+  let unyielded = 0
+  for (const plan of plans) {
+    const admit = () => ('run' in plan ? admitRun(plan, context, now) : plan)
+    const { result, spent } = withWorkBudget(ITEM_WORK_MAX, work > CONDITIONS_WORK_MAX ? rejectForWork : admit)
+    results.push(result)
+    work += spent
+    unyielded += START_WORK + spent
+    if (unyielded < YIELD_WORK) continue
+    await setImmediate()
+    unyielded = 0
+  }
+  return results
+}
+
+function rejectForWork(): RejectedRun {
+  return { rejection: 'budget_exceeded' }
+}
+
+/** Runs that were admitted before count as active. */
+function admitRun(plan: PlannedRun, context: StartContext, now: Date): AdmittedRun | RejectedRun {
   const { run, mailbox, workflow } = plan
   const { reentry } = workflow.compiled.settings
   const key = startKey(run)
@@ -102,13 +140,33 @@ function admitRun(plan: PlannedRun, context: StartContext, now: Date): AdmittedR
   const subject = context.subjects.get(mailbox.id)
   if (subject?.isBlocked) return { rejection: 'contact_blocked' }
   if (!isConditionMet(plan, subject, now)) return { rejection: 'condition_not_met' }
-  const others = context.activeRuns.filter(
-    (other) => other.workflowId === run.workflowId && runMailbox(other).id === mailbox.id,
-  )
+  const others = context.activeIds.get(activeKey(run.workflowId, mailbox.id)) ?? []
   if (others.length > 0 && reentry === 'ignore') return { rejection: 'already_running' }
   context.startedKeys.add(key)
-  context.activeRuns.push(run)
+  context.activeIds.set(activeKey(run.workflowId, mailbox.id), [...others, run.state.id])
   return { ...plan, replaces: reentry === 'restart' ? others : [] }
+}
+
+function activeKey(workflowId: string, mailboxId: string): string {
+  return `${workflowId} ${mailboxId}`
+}
+
+/** Finds the active runs that the starts may replace, or that keep them from starting. */
+async function findActiveIds(tx: Scope, plans: PlannedRun[]): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>()
+  if (plans.length === 0) return found
+  const rows = await tx.sql<{ id: string; workflowId: string; mailboxId: string }>('findActiveIds')`
+    select id, workflow_id, ${MAILBOX_ID_SQL} as mailbox_id from runs
+    where tenant_id = ${tx.tenantId} and ${MAILBOX_ID_SQL} = any(${plans.map(({ mailbox }) => mailbox.id)})
+      and status in ('queued', 'running', 'waiting') and workflow_id = any(${plans.map(({ run }) => run.workflowId)})
+    order by id desc`
+  for (const { id, workflowId, mailboxId } of rows) {
+    const key = activeKey(workflowId, mailboxId)
+    const ids = found.get(key)
+    if (ids) ids.push(id)
+    else found.set(key, [id])
+  }
+  return found
 }
 
 function isConditionMet(
@@ -122,7 +180,7 @@ function isConditionMet(
   const facts = { contact, conversation, workspace, workflow: { id, name, version } }
   const event = { type: trigger.type, input: state.input }
   const input = { compiled, event, facts, now, registry: workflowLanguage }
-  const { result: match } = withWorkBudget(ITEM_WORK_MAX, () => matchTrigger(input))
+  const match = matchTrigger(input)
   return match !== undefined && 'trigger' in match
 }
 
@@ -149,7 +207,7 @@ async function queueRuns(tx: Scope, admitted: AdmittedRun[]): Promise<void> {
     admitted.map(({ run }) => run),
   )
   const items = admitted.flatMap(({ run, mailbox, replaces }) => [
-    ...replaces.map(({ state }) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId: state.id } })),
+    ...replaces.map((runId) => ({ id: newId(), mailbox, kind: 'cancel' as const, payload: { runId } })),
     { id: newId(), mailbox, kind: 'start' as const, payload: { runId: run.state.id } },
   ])
   await putItems(tx, items)

@@ -6,7 +6,7 @@ import { createWorkflow, deleteWorkflow, duplicateWorkflow, restoreVersion, upda
 import { diffWorkflow } from './diff-definitions.ts'
 import { getWorkflow, getWorkflowVersion, listWorkflowVersions, listWorkflows } from './queries.ts'
 import * as schema from './schema.ts'
-import { startWorkflow } from './start-workflow.ts'
+import { bulkStart, startWorkflow } from './start-workflow.ts'
 
 export const workflowsRouter = router({
   list: viewerProcedure
@@ -75,6 +75,20 @@ export const workflowsRouter = router({
     .input(schema.StartWorkflow)
     .output(Run)
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
+
+  bulkStart: agentProcedure
+    .meta(
+      rest('POST', '/workflows/{workflowId}/runs/bulk', 'Start a workflow for many contacts', {
+        scope: 'runs:write',
+        idempotent: true,
+        example: { contactIds: ['0199a7a0-0000-7000-8000-000000000001'], input: { order: 'A-1' } },
+        description:
+          'Starts a run for each of up to 500 contacts in one call, which counts as one. The answer has a result for each contact, in their order: one for which no run may be started fails by itself.',
+      }),
+    )
+    .input(schema.BulkStart)
+    .output(schema.BulkStartResults)
+    .mutation(({ ctx, input }) => bulkStart(ctx.scope, input)),
 
   duplicate: adminProcedure
     .meta(

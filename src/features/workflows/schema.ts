@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { bulkList, bulkResult } from '../../trpc/bulk.ts'
 import { json, id, timestamp, text } from '../../trpc/schemas.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
@@ -156,3 +157,34 @@ export const StartWorkflow = z.strictObject({
     .meta({ description: 'The type of trigger that starts the workflow' }),
 })
 export type StartWorkflow = z.infer<typeof StartWorkflow>
+
+const COPIED_BYTES_MAX = 16 * 1024
+const { workflowId, input, variables, trigger } = StartWorkflow.shape
+
+export const BulkStart = z
+  .strictObject({
+    workflowId,
+    contactIds: bulkList(id).meta({
+      description: 'The contacts to start a run for, each in its most recent conversation. Repeated IDs count once',
+      examples: [['0199a7a0-0000-7000-8000-000000000001']],
+    }),
+    input,
+    variables,
+    trigger,
+  })
+  // Each of the runs stores them.
+  .refine((start) => Buffer.byteLength(JSON.stringify([start.input, start.variables])) <= COPIED_BYTES_MAX, {
+    path: ['input'],
+    message: 'must have at most 16 KB together with `variables`, as each run keeps a copy',
+  })
+export type BulkStart = z.infer<typeof BulkStart>
+
+const count = z.int()
+
+export const BulkStartResults = z.object({
+  results: z.array(bulkResult(['started'], 'run').meta({ id: 'BulkStartResult' })),
+  counts: z
+    .object({ started: count, failed: count })
+    .meta({ description: 'Runs that were started, and items that failed' }),
+})
+export type BulkStartResults = z.infer<typeof BulkStartResults>
