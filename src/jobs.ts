@@ -32,6 +32,8 @@ import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-e
 import type { JobKind, JobKinds } from './features/jobs/job-kind.ts'
 import { purgeJobs } from './features/jobs/purge-jobs.ts'
 import { enqueueDueJobs, runJobs } from './features/jobs/run-jobs.ts'
+import { runsCancel } from './features/run-jobs/cancel-runs.ts'
+import { runsReplay } from './features/run-jobs/replay-runs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
@@ -39,7 +41,7 @@ import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
 
 /** Kinds of jobs of the API, by their types. */
-const LISTED_KINDS: JobKind[] = [contactsImport]
+const LISTED_KINDS: JobKind[] = [contactsImport, runsCancel, runsReplay]
 const JOB_KINDS: JobKinds = new Map(LISTED_KINDS.map((kind) => [kind.type, kind]))
 
 /** Task handlers by the name of their jobs. */

@@ -29,6 +29,7 @@ import { organizationsRouter } from './features/organizations/router.ts'
 import { publishingRouter } from './features/publishing/router.ts'
 import { replayRouter } from './features/replay/router.ts'
 import { retentionRouter } from './features/retention/router.ts'
+import { runJobsRouter } from './features/run-jobs/router.ts'
 import { runsRouter } from './features/runs/router.ts'
 import { sandboxRouter } from './features/sandbox/router.ts'
 import { simulationsRouter } from './features/simulations/router.ts'
@@ -59,7 +60,7 @@ export const appRouter = router({
     simulationsRouter,
     workflowTestsRouter,
   ),
-  runs: mergeRouters(runsRouter, replayRouter, runTestsRouter, runSubscriptionsRouter),
+  runs: mergeRouters(runsRouter, replayRouter, runJobsRouter, runTestsRouter, runSubscriptionsRouter),
   events: mergeRouters(eventsRouter, eventSubscriptionsRouter),
   'dead-letters': deadLettersRouter,
   jobs: mergeRouters(jobsRouter, jobSubscriptionsRouter),

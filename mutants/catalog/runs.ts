@@ -141,5 +141,12 @@ export const RUNS: Area = {
       original: `m.status = 'failed')`,
       mutated: `m.status = 'queued')`,
     },
+    {
+      name: 'a job begins although its filter finds more runs than expected',
+      file: 'src/features/run-jobs/create-runs-job.ts',
+      original: 'if (count === expectedCount) return job',
+      mutated: 'if (count >= expectedCount) return job',
+      tests: ['integration/runs/run-jobs.test.ts'],
+    },
   ],
 }

@@ -48,6 +48,7 @@ const NO_FOREIGN_KEY: Record<string, string> = {
   'message_media.provider_media_id': "the provider's id",
   'provider_media.provider_media_id': "the provider's id",
   'message_media.media_id': 'a file, which may be deleted without the message',
+  'job_targets.target_id': 'a run, which may be deleted before the job is at it',
   'job_items.target_id': 'what the line is about, whose table depends on the type of the job',
   'kept_counts.owner_id': 'what the counted rows belong to, which is deleted before its number is zero',
   'kept_count_deltas.owner_id': 'written while what the counted rows belong to is being deleted',

@@ -13,6 +13,13 @@ const UNKNOWN_ID = '0199c0de-ffff-7000-8000-000000000000'
 
 const EMPTY_PAGE = { items: [], total: 0 }
 
+const NO_RUNS = {
+  error:
+    'The filter finds 0 runs, and expectedCount is 1. Look at them with GET /api/runs, and change the filter or expectedCount',
+  code: 'count_differs',
+  details: { count: 0 },
+}
+
 /** Procedures whose IDs are filters, with their response to the ID of another tenant. */
 const FILTERING: Record<string, object> = {
   'contacts.list': EMPTY_PAGE,
@@ -26,6 +33,8 @@ const FILTERING: Record<string, object> = {
     results: [{ index: 0, status: 'failed', id: null, error: { code: 'not_found', message: 'Contact not found' } }],
     counts: { started: 0, failed: 1 },
   },
+  'runs.bulkReplay': NO_RUNS,
+  'runs.bulkCancel': NO_RUNS,
 }
 
 /** Content of a message, by the field that holds an ID. It replaces the other content of the input. */
@@ -101,7 +110,7 @@ describe('tenant isolation', () => {
           const expected = FILTERING[path] ?? FILTERING[`${path} ${leaf.path.join('.')}`]
           expect(outcome.status, `${call.name}: ${JSON.stringify(outcome.body)}`).to.be.oneOf(
             // It names the workspace itself, as the header does.
-            expected ? [200, 202] : [field === 'organizationId' ? 403 : 404],
+            expected ? [200, 202, 409] : [field === 'organizationId' ? 403 : 404],
           )
           if (expected) expect(outcome.body).to.deep.equal(expected)
         }

@@ -142,6 +142,8 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'runs.get': ({ run }) => ({ runId: run }),
   'runs.steps': ({ run }) => ({ runId: run }),
   'runs.replay': ({ run }) => ({ runId: run }),
+  'runs.bulkReplay': ({ run }) => ({ filter: { replayOf: run }, expectedCount: 1 }),
+  'runs.bulkCancel': ({ workflow }) => ({ filter: { workflowId: workflow }, expectedCount: 1 }),
   'runs.signal': ({ run }) => ({ runId: run, event: 'order.paid' }),
   'runs.cancel': ({ run }) => ({ runId: run }),
   'runs.follow': ({ run }) => ({ runId: run }),

@@ -1,3 +1,4 @@
+import { sqlText } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -21,12 +22,14 @@ export async function purgeJobs(system: SystemScope): Promise<void> {
 async function purgeJob(system: SystemScope, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   const scope = system.forTenant(tenantId)
   const { purge } = system.portions
-  for (let count = purge; count === purge;) {
-    const deleted = await scope.sql('deleteOldJobItems')`
-      delete from job_items i where i.tenant_id = ${tenantId} and i.job_id = ${id} and i.line in (
-        select line from job_items where tenant_id = ${tenantId} and job_id = ${id} order by line limit ${purge})
-      returning i.line`
-    count = deleted.length
+  for (const table of ['job_items', 'job_targets']) {
+    for (let count = purge; count === purge;) {
+      const deleted = await scope.sql('deleteOldJobLines')`
+        delete from ${sqlText(table)} i where i.tenant_id = ${tenantId} and i.job_id = ${id} and i.line in (
+          select line from ${sqlText(table)} where tenant_id = ${tenantId} and job_id = ${id} order by line limit ${purge})
+        returning i.line`
+      count = deleted.length
+    }
   }
   await scope.sql('deleteOldJob')`delete from jobs where tenant_id = ${tenantId} and id = ${id}`
 }

@@ -1,4 +1,5 @@
 import { toMailbox } from '../../engine/model/mailbox-key.ts'
+import type { SimulatedRun } from '../../engine/simulate/simulate.ts'
 import { runMailbox } from '../../engine/model/stored-run.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
@@ -23,19 +24,36 @@ import type { ReplayRun, Run } from '../runs/schema.ts'
  * @throws UnprocessableError `run_is_dry_run`, `contact_blocked`
  */
 export async function replayRun(scope: Scope, options: ReplayRun, commit: Commit): Promise<Run> {
+  const prepared = await prepareReplay(scope, options)
+  // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
+  const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, prepared) : undefined
+  return commit(async (tx) => {
+    await storeReplay(tx, prepared, simulated)
+    return getRun(tx, { runId: prepared.plan.state.id })
+  })
+}
+
+/** A replay that was checked and can be stored. */
+export type PreparedReplay = { original: RunRow; plan: ReplayPlan; options: ReplayRun }
+
+/**
+ * Checks and plans the replay of a run, outside of a transaction: a state may have to be rebuilt on a compute thread.
+ * @throws NotFoundError, ConflictError, UnprocessableError, UnavailableError
+ */
+export async function prepareReplay(scope: Scope, options: ReplayRun): Promise<PreparedReplay> {
   const original = await scope.get(RunRow, options.runId)
   assertReplayable(original)
-  const plan = await planReplay(scope, original, options)
-  // A simulation waits for a compute thread, so it runs outside the transaction. A finished run changes no more.
-  const simulated = options.mode === 'dry_run' ? await simulateReplay(scope, { original, plan, options }) : undefined
-  return commit(async (tx) => {
-    await lockRun(tx, original)
-    if (simulated) await saveDryRun(tx, { original, plan }, simulated)
-    if (options.mode !== 'dry_run') await runLive(tx, { original, plan, stepOutputs: options.stepOutputs })
-    const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
-    await tx.record({ type: 'run.replayed', data })
-    return getRun(tx, { runId: plan.state.id })
-  })
+  return { original, plan: await planReplay(scope, original, options), options }
+}
+
+/** Stores a replay, with its result if it was simulated. @throws NotFoundError, UnprocessableError `contact_blocked` */
+export async function storeReplay(tx: Scope, prepared: PreparedReplay, simulated?: SimulatedRun): Promise<void> {
+  const { original, plan, options } = prepared
+  await lockRun(tx, original)
+  if (simulated) await saveDryRun(tx, prepared, simulated)
+  if (options.mode !== 'dry_run') await runLive(tx, prepared)
+  const data = { runId: original.id, replayId: plan.state.id, conversationId: original.conversationId }
+  await tx.record({ type: 'run.replayed', data })
 }
 
 /**
@@ -60,9 +78,7 @@ function assertReplayable({ status, mode, replayOf }: RunRow): void {
   }
 }
 
-type LiveReplay = { original: RunRow; plan: ReplayPlan; stepOutputs: ReplayRun['stepOutputs'] }
-
-async function runLive(tx: Scope, { original, plan, stepOutputs }: LiveReplay): Promise<void> {
+async function runLive(tx: Scope, { original, plan, options: { stepOutputs } }: PreparedReplay): Promise<void> {
   const state = { ...plan.state, ...(stepOutputs ? { stepOutputOverrides: stepOutputs } : {}) }
   const replay = buildReplay(tx, original, { plan, state, mode: 'live' })
   const mailbox = runMailbox(replay)

@@ -19,11 +19,16 @@ import type { Run, RunRef, SignalRun } from './schema.ts'
  */
 export function cancelRun(scope: Scope, { runId }: RunRef): Promise<Run> {
   return scope.transaction(async (tx) => {
-    const mailbox = await lockOpenRun(tx, runId)
-    await processItems(decisionPort, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
-    await cancelQueuedMessages(tx, runId)
+    await cancelOpenRun(tx, runId)
     return getRun(tx, { runId })
   })
+}
+
+/** Cancels a run within a transaction. @throws NotFoundError, ConflictError `run_finished` */
+export async function cancelOpenRun(tx: Scope, runId: string): Promise<void> {
+  const mailbox = await lockOpenRun(tx, runId)
+  await processItems(decisionPort, tx, [{ id: newId(), mailbox, kind: 'cancel', payload: { runId }, attempts: 0 }])
+  await cancelQueuedMessages(tx, runId)
 }
 
 /**

@@ -95,12 +95,12 @@ function toRunTotal(tenantId: string, filters: RunFilters) {
 }
 
 /** Returns true if no run can match: a malformed ID is treated like an unknown one. */
-function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
+export function isImpossible({ workflowId, contactId, conversationId, replayOf }: RunFilters): boolean {
   return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
 }
 
 /** Converts filters other than the status to conditions on `runs t`. */
-function toRunConditions(filters: RunFilters): SqlFragment[] {
+export function toRunConditions(filters: RunFilters): SqlFragment[] {
   const values: Record<string, RunFilters[keyof RunFilters]> = filters
   return Object.entries(COMPARISONS).flatMap(([name, comparison]) => {
     const value = values[name]
@@ -109,7 +109,7 @@ function toRunConditions(filters: RunFilters): SqlFragment[] {
 }
 
 /** Returns one condition for each status that a run may have; none if it may have any. One that waits is `waiting`. */
-function toStatusConditions({ status, waitingFor }: RunFilters): SqlFragment[] {
+export function toStatusConditions({ status, waitingFor }: RunFilters): SqlFragment[] {
   const statuses = status ?? (waitingFor ? (['waiting'] as const) : [])
   return [...new Set(statuses)].flatMap((one) => STATUS_CONDITIONS.get(one) ?? [])
 }

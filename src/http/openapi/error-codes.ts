@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'contact_opted_out',
   'contact_unreachable',
   'conversation_contact_mismatch',
+  'count_differs',
   'credential_host_refused',
   'credential_in_use',
   'csv_invalid',

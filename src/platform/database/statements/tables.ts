@@ -59,6 +59,7 @@ export const TENANT_TABLES = [
   'jobs',
   'job_items',
   'audit_events',
+  'job_targets',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)
