@@ -26,8 +26,9 @@ export async function up(knex: Knex): Promise<void> {
       due_at timestamptz(3),
       -- Nothing is sent before, as the receiver has asked for, or because it does not answer.
       paused_until timestamptz(3),
-      -- The first failure since the last success.
+      -- The first failure since the last success, and the last one.
       failing_since timestamptz(3),
+      failed_at timestamptz(3),
       -- The last time at which events had been deleted before they were sent.
       gap_at timestamptz(3),
       -- One process at a time sends to an endpoint. Only the last one that has claimed it can record results.
@@ -37,12 +38,15 @@ export async function up(knex: Knex): Promise<void> {
       email_due_at timestamptz(3),
       email_attempts integer not null default 0,
       created_by jsonb not null,
+      -- Deleted for everybody; a worker deletes its deliveries, which may be many, and then the row.
+      deleted_at timestamptz(3),
       created_at timestamptz(3) not null default now() check (created_at ${IN_YEARS}),
       updated_at timestamptz(3) not null default now() check (updated_at ${IN_YEARS}),
       primary key (tenant_id, id)
     );
     create index webhook_endpoints_email_due_at_not_null_idx on webhook_endpoints (email_due_at)
       where email_due_at is not null;
+    create index webhook_endpoints_deleted_at_not_null_idx on webhook_endpoints (deleted_at) where deleted_at is not null;
 
     -- Events that were sent to an endpoint at least once, with the latest attempts. They have IDs only, as events.
     create table webhook_deliveries (
@@ -64,11 +68,11 @@ export async function up(knex: Knex): Promise<void> {
       primary key (tenant_id, id),
       unique (tenant_id, endpoint_id, event_id)
     );
-    create index webhook_deliveries_tenant_id_endpoint_id_created_at_id_idx
-      on webhook_deliveries (tenant_id, endpoint_id, created_at, id);
+    create index webhook_deliveries_tenant_id_endpoint_id_status_id_idx
+      on webhook_deliveries (tenant_id, endpoint_id, status, id);
     create index webhook_deliveries_tenant_id_endpoint_id_due_at_waiting_idx
       on webhook_deliveries (tenant_id, endpoint_id, due_at) where status = 'waiting';
-    create index webhook_deliveries_updated_at_idx on webhook_deliveries using brin (updated_at);
+    create index webhook_deliveries_updated_at_idx on webhook_deliveries (updated_at);
 
     -- The encrypted bodies of deliveries that are sent again, so that each attempt has the same one. They have content, and
     -- are deleted with the contact that it is about.

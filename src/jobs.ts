@@ -26,7 +26,7 @@ import { rollUpCounts } from './features/counts/maintain-counts.ts'
 import { enqueueDueMailboxes, OVERDUE_MS } from './features/automation/jobs.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { deliverEvents } from './features/webhook-endpoints/deliver-events.ts'
-import { purgeDeliveries } from './features/webhook-endpoints/deliveries.ts'
+import { purgeDeletedEndpoints, purgeDeliveries } from './features/webhook-endpoints/deliveries.ts'
 import { enqueueDueWebhooks } from './features/webhook-endpoints/jobs.ts'
 import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-emails.ts'
 import type { JobKind, JobKinds } from './features/jobs/job-kind.ts'
@@ -86,6 +86,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge invitations', everyMs: 10 * MINUTE, run: () => purgeInvitations(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge webhook deliveries', everyMs: 10 * MINUTE, run: () => purgeDeliveries(system) },
+    { name: 'purge webhook endpoints', everyMs: MINUTE, run: () => purgeDeletedEndpoints(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },
     { name: 'purge webhooks', everyMs: 10 * MINUTE, run: () => purgeWebhooks(system) },

@@ -259,11 +259,14 @@ export class WebhookEndpoint extends TenantModel {
   declare dueAt: Date | null
   declare pausedUntil: Date | null
   declare failingSince: Date | null
+  declare failedAt: Date | null
   declare gapAt: Date | null
   declare leasedUntil: Date | null
   declare claimCount: number
   declare emailDueAt: Date | null
   declare emailAttempts: number
+  /** Null unless it is deleted for everybody, and a worker deletes its deliveries. */
+  declare deletedAt: Date | null
   declare createdBy: { type: string; id: string | null; name: string | null }
   declare createdAt: Date
   declare updatedAt: Date

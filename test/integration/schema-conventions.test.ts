@@ -20,6 +20,7 @@ const CROSS_TENANT_INDEXES: Record<string, string> = {
   wakeups_task_tenant_id_created_at_idx: 'jobs that wait for a worker are claimed across tenants',
   workflow_webhook_routes_pkey: 'a call names a webhook and no tenant',
   webhook_endpoints_email_due_at_not_null_idx: 'due emails are looked up across tenants',
+  webhook_endpoints_deleted_at_not_null_idx: 'those that were deleted are looked up across tenants',
   webhook_deliveries_updated_at_idx: 'old deliveries are purged across tenants',
   events_created_at_idx: 'old events are purged across tenants',
   trigger_evaluations_created_at_idx: 'old evaluations are purged across tenants',

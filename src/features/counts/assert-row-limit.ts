@@ -51,6 +51,7 @@ const ROW_LIMITS = {
     max: 20,
     noun: 'webhook endpoints',
     table: sqlFragment`webhook_endpoints`,
+    isCounted: sqlFragment`deleted_at is null`,
   },
   workflows: { code: 'too_many_workflows', max: 1000, noun: 'workflows', table: sqlFragment`workflows` },
 } satisfies Record<string, RowLimit>

@@ -1,5 +1,5 @@
 import { WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
-import { ForbiddenError, InvalidError } from '../../platform/errors.ts'
+import { ForbiddenError, InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { definedFields } from '../../platform/fields.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/check-url.ts'
@@ -8,6 +8,7 @@ import { toSender } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { lastPosition } from '../live/event-feed.ts'
+import { forgetBodies, giveUpWaiting } from './deliveries.ts'
 import { ENDPOINTS_KEY } from './jobs.ts'
 import { getEndpoint, getWebhookEndpoint } from './queries.ts'
 import { listReadScopes } from './resources.ts'
@@ -22,6 +23,7 @@ import type {
 import { newEndpointSecret } from './signatures.ts'
 
 const OVERLAP_DEFAULT = DAY
+const NO_SECRET = Buffer.alloc(0)
 
 /**
  * Creates an endpoint, which gets the events from now on.
@@ -67,8 +69,13 @@ export async function updateWebhookEndpoint(
   const position = status === 'enabled' ? await lastPosition(scope) : 0
   return scope.transaction(async (tx) => {
     const { id, ...existing } = await lockEndpoint(tx, webhookEndpointId)
+    tx.audit?.compareWith(existing)
     const changes = definedFields(input)
-    assertMayRead(tx, { ...existing, ...changes })
+    if (Object.keys(changes).length > 0 || status === 'enabled') {
+      // What waits was for the present types.
+      assertMayRead(tx, existing)
+      assertMayRead(tx, { ...existing, ...changes })
+    }
     const isEnabled = status === 'enabled' && existing.status === 'disabled'
     const isDisabled = status === 'disabled' && existing.status === 'enabled'
     await tx
@@ -76,10 +83,15 @@ export async function updateWebhookEndpoint(
       .findOne('id', id)
       .patch({
         ...changes,
-        ...(isEnabled ? { ...ENABLED, position, claimCount: existing.claimCount + 1 } : {}),
+        claimCount: existing.claimCount + 1,
+        leasedUntil: null,
+        ...(isEnabled ? { ...ENABLED, position: Math.max(position, existing.position) } : {}),
         ...(isDisabled ? { status, disabledReason: 'requested' as const } : {}),
         updatedAt: tx.now(),
       })
+    if (isDisabled) await giveUpWaiting(tx, id)
+    if (changes.types) await giveUpWaiting(tx, id, changes.types)
+    if (changes.url !== undefined || changes.payload !== undefined) await forgetBodies(tx, id)
     await recordChange(tx, isDisabled ? 'disabled' : 'updated', id)
     return getWebhookEndpoint(tx, { webhookEndpointId: id })
   })
@@ -89,8 +101,8 @@ const ENABLED = {
   status: 'enabled',
   disabledReason: null,
   failingSince: null,
+  failedAt: null,
   pausedUntil: null,
-  leasedUntil: null,
   emailDueAt: null,
 } as const
 
@@ -116,14 +128,27 @@ export async function rotateEndpointSecret(
   })
 }
 
-/** Deletes an endpoint with its deliveries. @throws NotFoundError */
+/** Deletes an endpoint for everybody. Its deliveries, which may be many, are deleted in the background. @throws NotFoundError */
 export async function deleteWebhookEndpoint(
   scope: Scope,
   { webhookEndpointId }: WebhookEndpointRef,
 ): Promise<Record<string, never>> {
   await scope.transaction(async (tx) => {
     const { id } = await lockEndpoint(tx, webhookEndpointId)
-    await tx.query(EndpointRow).where('id', id).delete()
+    await giveUpWaiting(tx, id)
+    const now = tx.now()
+    const erased = { secret: NO_SECRET, previousSecret: null, previousExpiresAt: null, url: '', description: null }
+    await tx
+      .query(EndpointRow)
+      .findOne('id', id)
+      .patch({
+        ...erased,
+        status: 'disabled',
+        disabledReason: 'requested',
+        emailDueAt: null,
+        deletedAt: now,
+        updatedAt: now,
+      })
     await recordChange(tx, 'deleted', id)
   })
   return {}
@@ -131,7 +156,9 @@ export async function deleteWebhookEndpoint(
 
 async function lockEndpoint(tx: Scope, endpointId: string): Promise<EndpointRow> {
   const { id } = await getEndpoint(tx, endpointId)
-  return tx.lock(EndpointRow, id)
+  const locked = await tx.lock(EndpointRow, id)
+  if (locked.deletedAt) throw new NotFoundError('Webhook endpoint')
+  return locked
 }
 
 async function recordChange(tx: Scope, change: 'created' | 'updated' | 'disabled' | 'deleted', id: string) {
@@ -150,7 +177,10 @@ function assertReceiver({ allowsLoopback }: Scope, url: string): void {
  * Checks that the caller may read what is sent to an endpoint.
  * @throws ForbiddenError for a key without the scopes that reading it needs
  */
-function assertMayRead({ actor }: Scope, { types, payload }: Pick<CreateWebhookEndpoint, 'types' | 'payload'>): void {
+export function assertMayRead(
+  { actor }: Scope,
+  { types, payload }: Pick<CreateWebhookEndpoint, 'types' | 'payload'>,
+): void {
   if (actor.type !== 'key') return
   const needed = ['events:read', ...(payload === 'full' ? listReadScopes(types) : [])]
   const missing = needed.filter((scope) => !actor.scopes.has(scope))

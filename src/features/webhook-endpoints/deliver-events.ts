@@ -5,9 +5,17 @@ import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { type FeedEvent, isOfTypesSql, lastPosition } from '../live/event-feed.ts'
 import { deliverWebhooksJob } from './jobs.ts'
-import { FAILURES_MIN, loadBodies, type SentDelivery, storeResults, toHealth } from './deliveries.ts'
+import {
+  FAILURES_MIN,
+  giveUpWaiting,
+  loadBodies,
+  type SentDelivery,
+  storeResults,
+  toHealth,
+  UNREACHABLE_PAUSE_MS,
+} from './deliveries.ts'
 import { loadResources } from './resources.ts'
-import { EventSender, renderEvent, type RenderedEvent, type SentEvent } from './send-event.ts'
+import { EventSender, renderEvent, type RenderedEvent, type Sent, type SentEvent } from './send-event.ts'
 
 /** Events that are sent one after the other before their results are stored. */
 const EVENTS_MAX = 50
@@ -62,7 +70,7 @@ async function claim(scope: Scope, endpointId: string): Promise<EndpointRow | un
 async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: AbortSignal | undefined): Promise<boolean> {
   const last = await lastPosition(scope)
   const retries = await listRetries(scope, endpoint.id)
-  const { events, end, hasGap } = await listEvents(scope, endpoint, last)
+  const { events, end, hasGap, isHeld } = await listEvents(scope, endpoint, last)
   const bodies = await loadBodies(
     scope,
     retries.map(({ id }) => id),
@@ -70,22 +78,38 @@ async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: Abort
   const unrendered = [...retries.filter(({ id }) => !bodies.has(id)), ...events]
   const resources = endpoint.payload === 'full' ? await loadResources(scope, unrendered) : new Map()
   const render = (event: SentEvent) => renderEvent(endpoint, event, resources)
+  if (!(await renew(scope, endpoint))) return false
   const sender = new EventSender(scope, endpoint)
   try {
     const [first, ...again] = await Promise.all([
       sendInOrder(sender, events, { render, signal }),
-      ...retries.map(async (delivery): Promise<SentDelivery> => {
+      ...retries.map(async (delivery): Promise<SentDelivery[]> => {
         const rendered = bodies.get(delivery.id) ?? render(delivery)
-        return { event: delivery, rendered, delivery, sent: await sender.send(delivery, rendered.body, signal) }
+        const sent = await sender.send(delivery, rendered.body, signal)
+        return isCutOff(sent, signal) ? [] : [{ event: delivery, rendered, delivery, sent }]
       }),
     ])
     const isPart = first.length < events.length
     const position = isPart ? (first.at(-1)?.event.position ?? endpoint.position) : end
-    const hasMore = isPart || end < last || retries.length === RETRIES_MAX
-    return await record(scope, endpoint, { results: [...first, ...again], position, hasMore, hasGap })
+    const hasMore = isPart || (end < last && !isHeld) || retries.length === RETRIES_MAX
+    return await record(scope, endpoint, { results: [...first, ...again.flat()], position, hasMore, hasGap, isHeld })
   } finally {
     await sender.close()
   }
+}
+
+/** Extends the lease by the time that the sends may take, as loading may have taken long. Returns false if it was lost. */
+async function renew(scope: Scope, { id, claimCount }: EndpointRow): Promise<boolean> {
+  const renewed = await scope.sql('renewClaim')`
+    update webhook_endpoints e set leased_until = ${addMs(scope.now(), LEASE_MS)}
+    where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.claim_count = ${claimCount} and e.status = 'enabled'
+    returning 1`
+  return renewed.length > 0
+}
+
+/** A send that the end of the process has cut off is no attempt: another process makes it. */
+function isCutOff({ isDelivered }: Sent, signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true && !isDelivered
 }
 
 /** Lists deliveries that are due again, those that are due for longest first. */
@@ -104,12 +128,11 @@ async function listRetries(scope: Scope, endpointId: string): Promise<DeliveryRo
  */
 async function listEvents(
   scope: Scope,
-  { id, types, position, failingSince }: EndpointRow,
+  { id, types, position }: EndpointRow,
   last: number,
-): Promise<{ events: SentEvent[]; end: number; hasGap: boolean }> {
-  if (last <= position || (failingSince && (await hasManyWaiting(scope, id)))) {
-    return { events: [], end: position, hasGap: false }
-  }
+): Promise<{ events: SentEvent[]; end: number; hasGap: boolean; isHeld: boolean }> {
+  const isHeld = last > position && (await hasManyWaiting(scope, id))
+  if (last <= position || isHeld) return { events: [], end: position, hasGap: false, isHeld }
   const [next] = await scope.sql<{ position: number | null }>('findNextPosition')`
     select min(position) as position from events e where e.tenant_id = ${scope.tenantId} and position > ${position}`
   const start = (next?.position ?? last + 1) - 1
@@ -120,7 +143,7 @@ async function listEvents(
     order by position limit ${EVENTS_MAX}`
   const events = rows.map(({ id: eventId, at: eventAt, ...event }) => ({ ...event, eventId, eventAt }))
   const isPart = rows.length === EVENTS_MAX
-  return { events, end: isPart ? (rows.at(-1)?.position ?? end) : end, hasGap: start > position }
+  return { events, end: isPart ? (rows.at(-1)?.position ?? end) : end, hasGap: start > position, isHeld: false }
 }
 
 async function hasManyWaiting(scope: Scope, endpointId: string): Promise<boolean> {
@@ -146,8 +169,7 @@ async function sendInOrder(
   for (const event of events) {
     const rendered = render(event)
     const sent = await sender.send(event, rendered.body, signal)
-    // One that the end of the process has cut off is sent by another one.
-    if (signal?.aborted && !sent.isDelivered) break
+    if (isCutOff(sent, signal)) break
     results.push({ event, rendered, delivery: undefined, sent })
     failures = sent.isDelivered ? 0 : failures + 1
     const isStopped = sent.pausedUntil !== null || sent.isGone || failures === FAILURES_MIN || signal?.aborted === true
@@ -156,18 +178,22 @@ async function sendInOrder(
   return results
 }
 
-type Portion = { results: SentDelivery[]; position: number; hasMore: boolean; hasGap: boolean }
+type Portion = { results: SentDelivery[]; position: number; hasMore: boolean; hasGap: boolean; isHeld: boolean }
 
 /** Stores the results and gives the claim back. Returns true if the endpoint may be claimed for more at once. */
 async function record(
   scope: Scope,
   endpoint: EndpointRow,
-  { results, position, hasMore, hasGap }: Portion,
+  { results, position, hasMore, hasGap, isHeld }: Portion,
 ): Promise<boolean> {
   const { id, claimCount } = endpoint
   const now = scope.now()
   const sent = results.map((result) => result.sent)
-  const health = toHealth(endpoint, sent, now)
+  const isResting = isHeld && !hasMore
+  const health = {
+    ...(isResting ? { pausedUntil: addMs(now, UNREACHABLE_PAUSE_MS) } : {}),
+    ...toHealth(endpoint, sent, now),
+  }
   const { status = endpoint.status, pausedUntil = null } = health
   const isRecorded = await scope.transaction(async (tx) => {
     const [kept] = await tx.sql<{ status: string }>('lockClaim')`
@@ -175,6 +201,7 @@ async function record(
       where e.tenant_id = ${tx.tenantId} and e.id = ${id} and e.claim_count = ${claimCount} for update`
     if (!kept) return false
     await storeResults(tx, endpoint, results)
+    if (status === 'disabled') await giveUpWaiting(tx, id)
     const [next] = await tx.sql<{ dueAt: Date | null }>('findNextRetry')`
       select min(due_at) as due_at from webhook_deliveries d
       where d.tenant_id = ${tx.tenantId} and d.endpoint_id = ${id} and d.status = 'waiting'`

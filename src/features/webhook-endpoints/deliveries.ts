@@ -6,6 +6,7 @@ import { newId } from '../../platform/ids.ts'
 import { addMs, DAY, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { isOfTypesSql } from '../live/event-feed.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import { purgeTenantRows } from '../retention/purge-rows.ts'
 import type { RenderedEvent, Sent, SentEvent } from './send-event.ts'
@@ -18,8 +19,10 @@ const JITTER = 0.1
 const ATTEMPTS_MAX = 20
 /** After nothing but failures for this long an endpoint is disabled. */
 const FAILING_MAX_MS = 5 * DAY
+/** Longer than the longest delay between two attempts. */
+const UNKNOWN_AFTER_MS = 2 * DAY
 /** An endpoint that answers nothing is tried again after this time. */
-const UNREACHABLE_PAUSE_MS = 30 * SECOND
+export const UNREACHABLE_PAUSE_MS = 30 * SECOND
 /** Failures in a row after which a receiver counts as one that does not answer. */
 export const FAILURES_MIN = 5
 
@@ -36,7 +39,7 @@ function toColumns({ delivery, sent }: SentDelivery, now: Date): Columns {
     id: delivery?.id ?? newId(),
     status: sent.isDelivered ? 'delivered' : dueAt ? 'waiting' : 'failed',
     attemptCount,
-    attempts: [...(delivery?.attempts ?? []), sent.attempt].slice(-ATTEMPTS_MAX),
+    attempts: [sent.attempt],
     dueAt,
     deliveredAt: sent.isDelivered ? now : null,
     updatedAt: now,
@@ -52,16 +55,25 @@ export async function storeResults(tx: Scope, endpoint: EndpointRow, results: re
     const { eventId, type, data, position, eventAt } = event
     return { ...columns, endpointId: endpoint.id, eventId, type, data, position, eventAt, createdAt: now }
   })
-  if (added.length > 0) await tx.sql('addDeliveries')`${insertRowsSql('webhook_deliveries', tx.tenantId, added)}`
+  const stored =
+    added.length === 0
+      ? []
+      : await tx.sql<{ id: string }>('addDeliveries')`
+    ${insertRowsSql('webhook_deliveries', tx.tenantId, added)}
+    on conflict (tenant_id, endpoint_id, event_id) do nothing returning id`
   const changed = rows.flatMap(({ delivery, columns }) => (delivery ? columns : []))
   if (changed.length > 0) {
     await tx.sql('updateDeliveries')`
-      update webhook_deliveries d set status = x.status, attempt_count = x.attempt_count, attempts = x.attempts,
+      update webhook_deliveries d set status = x.status, attempt_count = x.attempt_count, attempts = d.attempts || x.attempts,
         due_at = x.due_at, delivered_at = x.delivered_at, updated_at = x.updated_at
       from jsonb_populate_recordset(null::webhook_deliveries, ${toRecordset(changed)}::jsonb) x
       where d.tenant_id = ${tx.tenantId} and d.id = x.id and d.status = 'waiting'`
   }
-  await storeBodies(tx, rows)
+  const isStored = new Set([...stored, ...changed].map(({ id }) => id))
+  await storeBodies(
+    tx,
+    rows.filter(({ columns }) => isStored.has(columns.id)),
+  )
 }
 
 type ResultRow = SentDelivery & { columns: Columns }
@@ -115,16 +127,42 @@ export async function loadBodies(scope: Scope, deliveryIds: string[]): Promise<M
     select delivery_id, contact_id, body from webhook_bodies
     where tenant_id = ${scope.tenantId} and delivery_id = any(${deliveryIds}::uuid[])`
   return new Map(
-    rows.map(({ deliveryId, contactId, body }) => [
-      deliveryId,
-      { contactId, body: String(scope.secrets.open(body, sealContext(scope.tenantId, deliveryId))) },
-    ]),
+    rows.flatMap(({ deliveryId, contactId, body }): [string, RenderedEvent][] => {
+      try {
+        const opened = String(scope.secrets.open(body, sealContext(scope.tenantId, deliveryId)))
+        return [[deliveryId, { contactId, body: opened }]]
+      } catch (error) {
+        scope.log.warn({ err: error, tenantId: scope.tenantId, deliveryId }, 'a kept event cannot be decrypted')
+        return []
+      }
+    }),
   )
+}
+
+/** Gives up what waits for a retry: all of an endpoint, or what is not of some types. */
+export async function giveUpWaiting(tx: Scope, endpointId: string, types: string[] | null = []): Promise<void> {
+  const ended = await tx.sql<{ id: string }>('giveUpWaiting')`
+    update webhook_deliveries e set status = 'failed', due_at = null, updated_at = ${tx.now()}
+    where e.tenant_id = ${tx.tenantId} and e.endpoint_id = ${endpointId} and e.status = 'waiting'
+      and not ${isOfTypesSql(types)}
+    returning e.id`
+  await deleteBodies(
+    tx,
+    ended.map(({ id }) => id),
+  )
+}
+
+/** Makes the next attempts of what waits send it as it is then, to the present address. */
+export async function forgetBodies(tx: Scope, endpointId: string): Promise<void> {
+  await tx.sql('forgetBodies')`
+    delete from webhook_bodies b using webhook_deliveries d
+    where b.tenant_id = ${tx.tenantId} and d.tenant_id = ${tx.tenantId} and d.id = b.delivery_id
+      and d.endpoint_id = ${endpointId} and d.status = 'waiting'`
 }
 
 /** Columns of an endpoint after attempts, the newest results last. */
 export function toHealth(
-  { failingSince, status }: Pick<EndpointRow, 'failingSince' | 'status'>,
+  { failingSince, failedAt, status }: Pick<EndpointRow, 'failingSince' | 'failedAt' | 'status'>,
   sent: readonly Sent[],
   now: Date,
 ): Partial<EndpointRow> {
@@ -134,10 +172,12 @@ export function toHealth(
   const hasSuccess = sent.some(({ isDelivered }) => isDelivered)
   const isUnreachable = !hasSuccess && sent.length >= FAILURES_MIN
   const pausedUntil = asked ?? (isUnreachable ? addMs(now, UNREACHABLE_PAUSE_MS) : null)
-  const since = hasSuccess ? null : (failingSince ?? now)
+  // After a time without any attempt it is not known whether the receiver was away all the time.
+  const isContinued = failedAt !== null && now.getTime() - failedAt.getTime() < UNKNOWN_AFTER_MS
+  const since = hasSuccess ? null : ((isContinued ? failingSince : null) ?? now)
   const isGone = sent.some((result) => result.isGone)
   const isFailing = since !== null && now.getTime() - since.getTime() >= FAILING_MAX_MS
-  const health = { failingSince: since, pausedUntil }
+  const health = { failingSince: since, failedAt: hasSuccess ? null : now, pausedUntil }
   if (status === 'disabled' || !(isGone || isFailing)) return health
   const disabledReason = isGone ? ('gone' as const) : ('failures' as const)
   return { ...health, status: 'disabled', disabledReason, emailDueAt: now, emailAttempts: 0, updatedAt: now }
@@ -150,6 +190,32 @@ export async function purgeDeliveries(system: SystemScope): Promise<void> {
     table: sqlFragment`webhook_deliveries`,
     key: sqlFragment`jsonb_build_object('id', t.id)`,
     isSame: sqlFragment`t.id = old.id`,
-    isOld: sqlFragment`t.updated_at < ${oldest} and t.status <> 'waiting'`,
+    isOld: sqlFragment`t.updated_at < ${oldest}`,
   })
+}
+
+const DELETED_MAX = 100
+/** Portions of the deliveries of one endpoint in a run. */
+const PORTIONS_MAX = 20
+
+/** Deletes the deliveries of deleted endpoints in short statements, and then the endpoints. */
+export async function purgeDeletedEndpoints(system: SystemScope): Promise<void> {
+  const deleted = await system.acrossTenants<{ tenantId: string; id: string }>('listDeletedEndpoints')`
+    select tenant_id, id from webhook_endpoints where deleted_at is not null order by deleted_at limit ${DELETED_MAX}`
+  for (const { tenantId, id } of deleted) {
+    const scope = system.forTenant(tenantId)
+    let portions = 0
+    while (portions < PORTIONS_MAX && (await deletePortion(scope, id)) === system.portions.purge) portions += 1
+    if (portions === PORTIONS_MAX) continue
+    await scope.sql('deleteEndpoint')`
+      delete from webhook_endpoints where tenant_id = ${tenantId} and id = ${id} and deleted_at is not null`
+  }
+}
+
+async function deletePortion(scope: Scope, endpointId: string): Promise<number> {
+  const deleted = await scope.sql('deleteDeliveriesOfEndpoint')`
+    delete from webhook_deliveries d where d.tenant_id = ${scope.tenantId} and d.id = any(array(
+      select o.id from webhook_deliveries o where o.tenant_id = ${scope.tenantId} and o.endpoint_id = ${endpointId}
+      limit ${scope.portions.purge})) returning 1`
+  return deleted.length
 }

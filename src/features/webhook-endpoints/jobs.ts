@@ -64,6 +64,6 @@ export async function enqueueDueWebhooks(system: SystemScope): Promise<void> {
     where e.status = 'enabled' and coalesce(e.paused_until, '-infinity') <= ${now}
       and coalesce(e.leased_until, '-infinity') <= ${now} and (e.due_at <= ${now} or p.position > e.position
         or exists (select from events n where n.tenant_id = e.tenant_id and n.position is null))
-    limit ${ENDPOINTS_MAX}`
+    order by random() limit ${ENDPOINTS_MAX}`
   system.enqueue(...due.map(({ tenantId, id }) => deliverWebhooksJob(tenantId, id)))
 }

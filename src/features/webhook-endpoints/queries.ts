@@ -3,22 +3,26 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
-import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
-import type {
-  ListDeliveries,
-  WebhookDelivery,
-  WebhookDeliveryRef,
-  WebhookEndpoint,
-  WebhookEndpointList,
-  WebhookEndpointRef,
+import { readPage } from '../paging/read-page.ts'
+import {
+  deliveryStatus,
+  type ListDeliveries,
+  type WebhookDelivery,
+  type WebhookDeliveryRef,
+  type WebhookEndpoint,
+  type WebhookEndpointList,
+  type WebhookEndpointRef,
 } from './schema.ts'
 
 /** Lists the endpoints of the workspace, newest first. */
 export async function listWebhookEndpoints(scope: Scope): Promise<WebhookEndpointList> {
-  const rows = await scope.query(EndpointRow).orderBy([
-    { column: 'createdAt', order: 'desc' },
-    { column: 'id', order: 'desc' },
-  ])
+  const rows = await scope
+    .query(EndpointRow)
+    .whereNull('deletedAt')
+    .orderBy([
+      { column: 'createdAt', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
   return { items: rows.map((row) => toWebhookEndpoint(row, scope.now())) }
 }
 
@@ -33,7 +37,7 @@ export async function getWebhookEndpoint(
 /** @throws NotFoundError */
 export async function getEndpoint(scope: Scope, endpointId: string): Promise<EndpointRow> {
   const row = await scope.find(EndpointRow, endpointId)
-  if (!row) throw new NotFoundError('Webhook endpoint')
+  if (!row || row.deletedAt) throw new NotFoundError('Webhook endpoint')
   return row
 }
 
@@ -63,17 +67,17 @@ export async function listDeliveries(
   { webhookEndpointId, status, ...input }: ListDeliveries,
 ): Promise<Page<WebhookDelivery>> {
   const { id } = await getEndpoint(scope, webhookEndpointId)
+  const statuses = status === undefined ? deliveryStatus.options : [status]
   const page = await readPage<DeliveryRow>(
     scope,
     {
       name: 'listDeliveries',
       from: sqlFragment`webhook_deliveries`,
       id: sqlFragment`t.id`,
-      conditions: [
-        sqlFragment`t.endpoint_id = ${id}`,
-        ...(status === undefined ? [] : [sqlFragment`t.status = ${status}`]),
-      ],
-      order: NEWEST_FIRST,
+      conditions: [sqlFragment`t.endpoint_id = ${id}`],
+      // The index has those of each status in their order.
+      alternatives: statuses.map((each) => sqlFragment`t.status = ${each}`),
+      order: { sort: '-id', value: sqlFragment`t.id`, kind: 'id', direction: 'desc' },
       item: { table: sqlFragment`webhook_deliveries`, columns: () => sqlFragment`webhook_deliveries.*` },
     },
     input,

@@ -90,10 +90,16 @@ async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[s
   const { schema, load: loadItems } = SOURCES[resource]
   const select = createSelect(schema, 'text')
   const items = await loadItems(scope, ids)
-  return items.map((item) => [
-    `${resource} ${item.id}`,
-    { value: select(item), contactId: item.contactId ?? item.contact?.id ?? null },
-  ])
+  return items.flatMap((item): [string, LoadedResource][] => {
+    try {
+      const contactId = item.contactId ?? item.contact?.id ?? null
+      return [[`${resource} ${item.id}`, { value: select(item), contactId }]]
+    } catch (error) {
+      // It must not hold up the events after it.
+      scope.log.error({ err: error, tenantId: scope.tenantId, resource, id: item.id }, 'a webhook has no resource')
+      return []
+    }
+  })
 }
 
 /** Returns the key of what an event is about in the result of `loadResources`; undefined if it is about no object. */

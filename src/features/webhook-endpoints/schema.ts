@@ -129,13 +129,15 @@ const Attempt = z.object({
   durationMs: z.int(),
 })
 
+export const deliveryStatus = z.enum(['delivered', 'waiting', 'failed'])
+
 export const WebhookDelivery = z
   .object({
     id,
     webhookEndpointId: id,
     eventId: id.meta({ description: 'The ID of the event, which is also its `webhook-id`' }),
     type: z.string().meta({ examples: ['message.received'] }),
-    status: z.enum(['delivered', 'waiting', 'failed']).meta({
+    status: deliveryStatus.meta({
       description: '`waiting` for the next attempt at `nextAttemptAt`; `failed` after the last one',
     }),
     attemptCount: z.int().meta({ description: 'Attempts so far, without those that were asked for' }),
@@ -152,10 +154,7 @@ export const WebhookDeliveryPage = toPage(WebhookDelivery)
 
 export const ListDeliveries = z.strictObject({
   webhookEndpointId: id,
-  status: z
-    .enum(['delivered', 'waiting', 'failed'])
-    .optional()
-    .meta({ description: 'Only deliveries with this status' }),
+  status: deliveryStatus.optional().meta({ description: 'Only deliveries with this status' }),
   ...page,
 })
 export type ListDeliveries = z.infer<typeof ListDeliveries>

@@ -27,12 +27,14 @@ async function attempt(system: SystemScope, scope: Scope, id: string): Promise<v
     where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.email_due_at <= ${now}
     returning e.id, e.url, e.disabled_reason, e.email_due_at, e.email_attempts`
   if (!due) return
-  try {
-    for (const to of await listRecipients(scope)) await sendEmail(system, { to, ...compose(due) })
-  } catch (error) {
-    scope.log.warn({ err: error, attempts: due.emailAttempts }, 'an email about a webhook endpoint could not be sent')
-    if (due.emailAttempts < ATTEMPTS_MAX) return
-  }
+  const recipients = await listRecipients(scope)
+  const sent = await Promise.allSettled(recipients.map((to) => sendEmail(system, { to, ...compose(due) })))
+  const failure = sent.find((result) => result.status === 'rejected')
+  if (failure)
+    scope.log.warn({ err: failure.reason, attempts: due.emailAttempts }, 'an email about a webhook could not be sent')
+  // Who got it does not get it again because of another one.
+  const isRefused = failure !== undefined && sent.every(({ status }) => status === 'rejected')
+  if (isRefused && due.emailAttempts < ATTEMPTS_MAX) return
   await scope.sql('endEndpointEmail')`
     update webhook_endpoints set email_due_at = null
     where tenant_id = ${scope.tenantId} and id = ${id} and email_due_at = ${due.emailDueAt}`

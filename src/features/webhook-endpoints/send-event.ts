@@ -90,6 +90,10 @@ export class EventSender {
       ...signDelivery(this.#keys, { id, body, now: this.#scope.now() }),
     }
     try {
+      // It may have been entered when loopback addresses were allowed.
+      if (!allowsLoopback && !this.#endpoint.url.startsWith('https:')) {
+        throw new OutboundError('invalid_url', 'The URL must start with https://')
+      }
       const request = { url: this.#endpoint.url, headers, body, timeoutMs: TIMEOUT_MS, allowsLoopback }
       const { status, retryAfter } = await postPublic(this.#agent, request, signal)
       return { statusCode: status, retryAfter, error: undefined }

@@ -75,6 +75,9 @@ describe('webhook endpoints', () => {
     const result = await workspace.call('POST', `/api/webhook-endpoints/${body.id}/test`)
     expect(result).to.deep.include({ delivered: false, statusCode: null, error: 'invalid_url' })
     expect(receiver.calls).to.have.length(0)
+    await app.system.db('webhook_endpoints').where('id', body.id).update({ url: 'https://localhost/events' })
+    const named = await workspace.call('POST', `/api/webhook-endpoints/${body.id}/test`)
+    expect(named).to.include({ delivered: false, error: 'host_refused' })
     await receiver.stop()
   })
 
@@ -128,6 +131,38 @@ describe('webhook endpoints', () => {
     expect(widened.status).to.equal(403)
   })
 
+  it('give a key that takes one over nothing that it may not read', async () => {
+    const { body: endpoint } = await create({ types: ['message.received'] })
+    const headers = await createKey([
+      'webhook-endpoints:write',
+      'webhook-endpoints:read',
+      'events:read',
+      'contacts:read',
+    ])
+    const change = (fields: object) =>
+      app.rest('PATCH', `/api/webhook-endpoints/${endpoint.id}`, { body: fields, headers })
+    expect((await change({ url: 'https://other.example.com/', types: ['contact.created'] })).status).to.equal(403)
+    expect((await change({ url: 'https://other.example.com/', payload: 'thin' })).status).to.equal(403)
+    const [{ id: deliveryId }] = await app.system
+      .db('webhook_deliveries')
+      .insert({
+        tenant_id: workspace.tenantId,
+        endpoint_id: endpoint.id,
+        event_id: endpoint.id,
+        type: 'message.received',
+        data: {},
+        position: 1,
+        event_at: app.clock.now(),
+        status: 'delivered',
+        attempt_count: 1,
+        attempts: '[]',
+      })
+      .returning('id')
+    const repeated = await app.rest('POST', `/api/webhook-deliveries/${deliveryId}/redeliver`, { headers })
+    expect(repeated.status).to.equal(403)
+    expect((await change({ status: 'disabled' })).status).to.equal(200)
+  })
+
   it('of another workspace do not exist', async () => {
     const { body } = await create()
     const other = await buildWorkspace(app)
@@ -143,7 +178,7 @@ describe('webhook endpoints', () => {
     expect((await workspace.call('GET', `/api/webhook-endpoints/${body.id}`)).id).to.equal(body.id)
   })
 
-  it('that are deleted are sent nothing more, and leave no deliveries', async () => {
+  it('can be deleted, which is an event', async () => {
     const { body } = await create()
     expect((await workspace.request('DELETE', `/api/webhook-endpoints/${body.id}`)).status).to.equal(204)
     expect((await workspace.request('GET', `/api/webhook-endpoints/${body.id}`)).status).to.equal(404)
