@@ -30,6 +30,12 @@ export function readCpuMs(pid: number): number {
   return readStat(pid)?.cpuMs ?? 0
 }
 
+/** Reads the memory that a process has in use. */
+export function readMemoryMb(pid: number): number {
+  const [, kb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kb) / 1024
+}
+
 /** Reads the processor time of all children of a process, such as the backends of a postmaster, exited ones included. */
 function readChildrenCpuMs(parentPid: number): number {
   const running = readdirSync('/proc')

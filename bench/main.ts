@@ -8,6 +8,7 @@ import { benchFairness } from './fairness.ts'
 import { benchFollowers } from './followers.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
+import { benchImport } from './import.ts'
 import { benchLatency } from './latency.ts'
 import { benchStall } from './stall.ts'
 import { benchStart } from './start.ts'
@@ -27,6 +28,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   compute: benchCompute,
   start: benchStart,
   growth: benchGrowth,
+  import: benchImport,
 }
 
 const text = { type: 'string' } as const

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { readCpuMs } from './cpu-cost.ts'
+import { readCpuMs, readMemoryMb } from './cpu-cost.ts'
 import { toEnvironment, withTempDatabase } from './database.ts'
 import { formatLoadAverage, formatTable } from './format.ts'
 import { formatSpread } from './stats.ts'
@@ -68,9 +68,4 @@ async function readUrl({ stdout }: ChildProcess): Promise<string> {
     }
   }
   throw new Error(`The process ended before it was ready: ${text}`)
-}
-
-function readMemoryMb(pid: number): number {
-  const [, kb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kb) / 1024
 }

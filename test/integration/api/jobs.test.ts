@@ -6,6 +6,7 @@ import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -47,13 +48,7 @@ describe('jobs', function () {
     return { csv, release: async () => void (await tx.commit()) }
   }
 
-  const waitForLock = () =>
-    waitUntil(async () => {
-      const { rows } = await app.system.db.raw(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows.length > 0
-    })
+  const waitForLock = () => waitUntil(async () => (await countLockWaits(app)) > 0)
 
   it('are listed newest first, by status and type, and run one after the other', async () => {
     const { csv, release } = await holdFirstPortion()
