@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { type CsvSource, CsvMalformedError, detectDelimiter, readCsv } from '../../platform/csv/read-csv.ts'
 import { detectEncoding, type Encoding, toUtf8 } from '../../platform/csv/decode-text.ts'
 import { AppError, NotFoundError, TooLargeError } from '../../platform/errors.ts'
@@ -52,7 +52,9 @@ export async function importFile(
       if (existing) return existing
       const { encoding, hasMark } = await detectEncoding(file.path)
       if (encoding === 'utf-8' && !hasMark) return await storeFile(scope, file, { options, digest, encoding })
-      const text = createReadStream(file.path).pipe(toUtf8(encoding))
+      const text = toUtf8(encoding)
+      // An error of the file ends the reading of the text.
+      pipeline(createReadStream(file.path), text, () => undefined)
       return receiveFile(text, { folder, disk, bytesMax: IMPORT_BYTES_MAX * GROWTH_MAX }, (converted) =>
         storeFile(scope, converted, { options, digest, encoding }),
       )
