@@ -37,7 +37,16 @@ function compile(schema: z.core.$ZodType, times: TimeForm): Select {
   return (value) => z.parse(schema, value)
 }
 
-const LEAVES = [z.ZodString, z.ZodStringFormat, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral, z.ZodTemplateLiteral, z.ZodNull]
+const LEAVES = [
+  z.ZodString,
+  z.ZodStringFormat,
+  z.ZodNumber,
+  z.ZodBoolean,
+  z.ZodEnum,
+  z.ZodLiteral,
+  z.ZodTemplateLiteral,
+  z.ZodNull,
+]
 
 const selectAll: Select = (value) => value
 

@@ -167,10 +167,8 @@ describe('the day of an integrator with curl', function () {
     const startedMs = performance.now()
     await exited
     const elapsedMs = performance.now() - startedMs
-    const { stdout } = await promisify(execFile)('curl', [
-      ...['-sS', '-o', join(folder.path, 'answer'), '-w', '%{http_code}', ...bearer(created.key)],
-      `${app.url}/api/events`,
-    ])
+    const options = ['-sS', '-o', join(folder.path, 'answer'), '-w', '%{http_code}', ...bearer(created.key)]
+    const { stdout } = await promisify(execFile)('curl', [...options, `${app.url}/api/events`])
     expect(stdout).to.equal('401')
     return elapsedMs
   }

@@ -1,3 +1,4 @@
+import { newId } from '../../src/platform/ids.ts'
 import {
   buildChannel,
   buildContact,
@@ -33,7 +34,9 @@ export type Ids = Record<
   | 'invitation'
   | 'user'
   | 'workspace'
-  | 'job',
+  | 'job'
+  | 'webhookEndpoint'
+  | 'webhookDelivery',
   string
 >
 
@@ -286,6 +289,16 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'workspace.retention': () => ({}),
   'workspace.putRetention': () => ({ messages: 30 }),
+  'webhook-endpoints.list': () => ({}),
+  'webhook-endpoints.create': () => ({ url: 'https://shop.example.com/events', types: ['run.failed'] }),
+  'webhook-endpoints.get': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-endpoints.update': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint, description: 'D' }),
+  'webhook-endpoints.delete': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-endpoints.rotateSecret': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-endpoints.test': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-endpoints.deliveries': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-deliveries.get': ({ webhookDelivery }) => ({ webhookDeliveryId: webhookDelivery }),
+  'webhook-deliveries.redeliver': ({ webhookDelivery }) => ({ webhookDeliveryId: webhookDelivery }),
   'audit-events.list': ({ contact, user }) => ({ targetId: contact, actorId: user }),
   'sandbox.send': ({ contact }) => ({ contactId: contact, body: 'B' }),
 }
@@ -314,9 +327,30 @@ export async function createResources(workspace: WorkspaceClient): Promise<Ids> 
   const { id: template } = await buildTemplate(workspace, { channelId: channel.id })
   const { body: job } = await importCsv(workspace, buildCsv(1), { dryRun: 'true' })
   await workspace.app.work()
+  // No name server has the host, so nothing is sent.
+  const webhookEndpoint = await create('/api/webhook-endpoints', {
+    url: 'https://receiver.invalid/',
+    types: ['run.failed'],
+  })
+  const webhookDelivery = newId()
+  await workspace.app.system.db('webhook_deliveries').insert({
+    tenant_id: workspace.tenantId,
+    id: webhookDelivery,
+    endpoint_id: webhookEndpoint,
+    event_id: newId(),
+    type: 'contact.created',
+    data: { contactId: contact },
+    position: 1,
+    event_at: workspace.app.clock.now(),
+    status: 'delivered',
+    attempt_count: 1,
+    attempts: '[]',
+  })
   return {
     contact,
     message,
+    webhookEndpoint,
+    webhookDelivery,
     workflow,
     channel: channel.id,
     webhook: webhook.id,

@@ -70,7 +70,7 @@ async function claim(scope: Scope, endpointId: string): Promise<EndpointRow | un
 async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: AbortSignal | undefined): Promise<boolean> {
   const last = await lastPosition(scope)
   const retries = await listRetries(scope, endpoint.id)
-  const { events, end, hasGap, isHeld } = await listEvents(scope, endpoint, last)
+  const { events, end, hasGap, isFull } = await listEvents(scope, endpoint, last)
   const bodies = await loadBodies(
     scope,
     retries.map(({ id }) => id),
@@ -91,8 +91,8 @@ async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: Abort
     ])
     const isPart = first.length < events.length
     const position = isPart ? (first.at(-1)?.event.position ?? endpoint.position) : end
-    const hasMore = isPart || (end < last && !isHeld) || retries.length === RETRIES_MAX
-    return await record(scope, endpoint, { results: [...first, ...again.flat()], position, hasMore, hasGap, isHeld })
+    const hasMore = isPart || (end < last && !isFull) || retries.length === RETRIES_MAX
+    return await record(scope, endpoint, { results: [...first, ...again.flat()], position, hasMore, hasGap, isFull })
   } finally {
     await sender.close()
   }
@@ -130,9 +130,9 @@ async function listEvents(
   scope: Scope,
   { id, types, position }: EndpointRow,
   last: number,
-): Promise<{ events: SentEvent[]; end: number; hasGap: boolean; isHeld: boolean }> {
-  const isHeld = last > position && (await hasManyWaiting(scope, id))
-  if (last <= position || isHeld) return { events: [], end: position, hasGap: false, isHeld }
+): Promise<{ events: SentEvent[]; end: number; hasGap: boolean; isFull: boolean }> {
+  const isFull = last > position && (await hasManyWaiting(scope, id))
+  if (last <= position || isFull) return { events: [], end: position, hasGap: false, isFull }
   const [next] = await scope.sql<{ position: number | null }>('findNextPosition')`
     select min(position) as position from events e where e.tenant_id = ${scope.tenantId} and position > ${position}`
   const start = (next?.position ?? last + 1) - 1
@@ -143,7 +143,7 @@ async function listEvents(
     order by position limit ${EVENTS_MAX}`
   const events = rows.map(({ id: eventId, at: eventAt, ...event }) => ({ ...event, eventId, eventAt }))
   const isPart = rows.length === EVENTS_MAX
-  return { events, end: isPart ? (rows.at(-1)?.position ?? end) : end, hasGap: start > position, isHeld: false }
+  return { events, end: isPart ? (rows.at(-1)?.position ?? end) : end, hasGap: start > position, isFull: false }
 }
 
 async function hasManyWaiting(scope: Scope, endpointId: string): Promise<boolean> {
@@ -178,18 +178,18 @@ async function sendInOrder(
   return results
 }
 
-type Portion = { results: SentDelivery[]; position: number; hasMore: boolean; hasGap: boolean; isHeld: boolean }
+type Portion = { results: SentDelivery[]; position: number; hasMore: boolean; hasGap: boolean; isFull: boolean }
 
 /** Stores the results and gives the claim back. Returns true if the endpoint may be claimed for more at once. */
 async function record(
   scope: Scope,
   endpoint: EndpointRow,
-  { results, position, hasMore, hasGap, isHeld }: Portion,
+  { results, position, hasMore, hasGap, isFull }: Portion,
 ): Promise<boolean> {
   const { id, claimCount } = endpoint
   const now = scope.now()
   const sent = results.map((result) => result.sent)
-  const isResting = isHeld && !hasMore
+  const isResting = isFull && !hasMore
   const health = {
     ...(isResting ? { pausedUntil: addMs(now, UNREACHABLE_PAUSE_MS) } : {}),
     ...toHealth(endpoint, sent, now),

@@ -199,7 +199,7 @@ describe('POST /api/messages/bulk', () => {
     const items = buildItems(20)
     const answers = await Promise.all([request(items, 'same'), request(items, 'same'), request(items, 'same')])
     const accepted = answers.filter(({ status }) => status === 200)
-    expect(accepted).to.not.be.empty
+    expect(accepted.length).to.be.at.least(1)
     for (const { status, body } of answers) if (status !== 200) expect(body.code).to.equal('idempotency_in_progress')
     const repeated = await request(items, 'same')
     expect(repeated.headers.get('idempotency-replayed')).to.equal('true')
