@@ -107,8 +107,8 @@ describe('the day of an integrator with curl', function () {
     const subscription = { url: receiver.url, types: ['run.completed', 'custom.*'] }
     const endpoint = await curl('/api/webhook-endpoints', ...bearer(key), ...body(subscription))
     const definition = {
-      schemaVersion: 1,
-      triggers: [{ id: 'start', type: 'api' }],
+      version: 1,
+      triggers: [{ type: 'api' }],
       steps: [{ id: 'tell', type: 'emit', event: 'appointment.booked' }],
     }
     const { id: workflowId } = await curl('/api/workflows', ...bearer(key), ...body({ name: 'Booking', definition }))
