@@ -28,6 +28,7 @@ import { fireDueTimers } from './features/automation/fire-due-timers.ts'
 import { deliverEvents } from './features/webhook-endpoints/deliver-events.ts'
 import { purgeDeletedEndpoints, purgeDeliveries } from './features/webhook-endpoints/deliveries.ts'
 import { enqueueDueWebhooks } from './features/webhook-endpoints/jobs.ts'
+import { webhooksRecover } from './features/webhook-endpoints/recover-events.ts'
 import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-emails.ts'
 import type { JobKind, JobKinds } from './features/jobs/job-kind.ts'
 import { purgeJobs } from './features/jobs/purge-jobs.ts'
@@ -41,7 +42,7 @@ import { MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
 
 /** Kinds of jobs of the API, by their types. */
-const LISTED_KINDS: JobKind[] = [contactsImport, runsCancel, runsReplay]
+const LISTED_KINDS: JobKind[] = [contactsImport, runsCancel, runsReplay, webhooksRecover]
 const JOB_KINDS: JobKinds = new Map(LISTED_KINDS.map((kind) => [kind.type, kind]))
 
 /** Task handlers by the name of their jobs. */

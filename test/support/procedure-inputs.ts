@@ -297,6 +297,10 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'webhook-endpoints.rotateSecret': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
   'webhook-endpoints.test': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
   'webhook-endpoints.deliveries': ({ webhookEndpoint }) => ({ webhookEndpointId: webhookEndpoint }),
+  'webhook-endpoints.recover': ({ webhookEndpoint }) => ({
+    webhookEndpointId: webhookEndpoint,
+    since: '2026-01-01T00:00:00Z',
+  }),
   'webhook-deliveries.get': ({ webhookDelivery }) => ({ webhookDeliveryId: webhookDelivery }),
   'webhook-deliveries.redeliver': ({ webhookDelivery }) => ({ webhookDeliveryId: webhookDelivery }),
   'audit-events.list': ({ contact, user }) => ({ targetId: contact, actorId: user }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { id, lastEventId, page, timestamp, toPage } from '../../trpc/schemas.ts'
 
-const JobType = z.enum(['contacts_import', 'runs_replay', 'runs_cancel'])
+const JobType = z.enum(['contacts_import', 'runs_replay', 'runs_cancel', 'webhooks_recover'])
 export type JobType = z.infer<typeof JobType>
 
 const JobStatus = z.enum(['queued', 'running', 'completed', 'failed', 'canceled'])

@@ -66,12 +66,14 @@ export async function updateWebhookEndpoint(
   { webhookEndpointId, status, ...input }: UpdateWebhookEndpoint,
 ): Promise<WebhookEndpoint> {
   if (input.url !== undefined) assertReceiver(scope, input.url)
+  await getEndpoint(scope, webhookEndpointId)
   const position = status === 'enabled' ? await lastPosition(scope) : 0
   return scope.transaction(async (tx) => {
     const { id, ...existing } = await lockEndpoint(tx, webhookEndpointId)
     tx.audit?.compareWith(existing)
     const changes = definedFields(input)
-    if (Object.keys(changes).length > 0 || status === 'enabled') {
+    const hasChanges = Object.keys(changes).length > 0
+    if (hasChanges || status === 'enabled') {
       // What waits was for the present types.
       assertMayRead(tx, existing)
       assertMayRead(tx, { ...existing, ...changes })
@@ -83,8 +85,8 @@ export async function updateWebhookEndpoint(
       .findOne('id', id)
       .patch({
         ...changes,
-        claimCount: existing.claimCount + 1,
-        leasedUntil: null,
+        // Who sends to it now takes it over again, with the changes.
+        ...(hasChanges || isEnabled ? { claimCount: existing.claimCount + 1, leasedUntil: null } : {}),
         ...(isEnabled ? { ...ENABLED, position: Math.max(position, existing.position) } : {}),
         ...(isDisabled ? { status, disabledReason: 'requested' as const } : {}),
         updatedAt: tx.now(),

@@ -84,9 +84,10 @@ async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: Abort
     const [first, ...again] = await Promise.all([
       sendInOrder(sender, events, { render, signal }),
       ...retries.map(async (delivery): Promise<SentDelivery[]> => {
-        const rendered = bodies.get(delivery.id) ?? render(delivery)
+        const body = bodies.get(delivery.id)
+        const rendered = body ?? render(delivery)
         const sent = await sender.send(delivery, rendered.body, signal)
-        return isCutOff(sent, signal) ? [] : [{ event: delivery, rendered, delivery, sent }]
+        return isCutOff(sent, signal) ? [] : [{ event: delivery, rendered, isKept: body !== undefined, delivery, sent }]
       }),
     ])
     const isPart = first.length < events.length
@@ -170,7 +171,7 @@ async function sendInOrder(
     const rendered = render(event)
     const sent = await sender.send(event, rendered.body, signal)
     if (isCutOff(sent, signal)) break
-    results.push({ event, rendered, delivery: undefined, sent })
+    results.push({ event, rendered, isKept: false, delivery: undefined, sent })
     failures = sent.isDelivered ? 0 : failures + 1
     const isStopped = sent.pausedUntil !== null || sent.isGone || failures === FAILURES_MIN || signal?.aborted === true
     if (isStopped || performance.now() - startedMs > PORTION_MS) break

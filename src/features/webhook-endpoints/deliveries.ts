@@ -27,7 +27,14 @@ export const UNREACHABLE_PAUSE_MS = 30 * SECOND
 export const FAILURES_MIN = 5
 
 /** An event that was sent, with its delivery if it had been sent before. */
-export type SentDelivery = { event: SentEvent; rendered: RenderedEvent; delivery: DeliveryRow | undefined; sent: Sent }
+export type SentDelivery = {
+  event: SentEvent
+  rendered: RenderedEvent
+  /** True if the body is that of an attempt before, and is kept. */
+  isKept: boolean
+  delivery: DeliveryRow | undefined
+  sent: Sent
+}
 
 type Columns = Pick<DeliveryRow, 'id' | 'status' | 'attemptCount' | 'attempts' | 'dueAt' | 'deliveredAt' | 'updatedAt'>
 
@@ -82,8 +89,8 @@ type ResultRow = SentDelivery & { columns: Columns }
 async function storeBodies(tx: Scope, rows: ResultRow[]): Promise<void> {
   const ended = rows.flatMap(({ delivery, columns }) => (delivery && columns.status !== 'waiting' ? columns.id : []))
   await deleteBodies(tx, ended)
-  const bodies = rows.flatMap(({ delivery, rendered, columns }) => {
-    if (columns.status !== 'waiting' || delivery) return []
+  const bodies = rows.flatMap(({ isKept, rendered, columns }) => {
+    if (columns.status !== 'waiting' || isKept) return []
     const sealed = tx.secrets.seal(rendered.body, sealContext(tx.tenantId, columns.id))
     return { delivery_id: columns.id, contact_id: rendered.contactId, body: `\\x${sealed.toString('hex')}` }
   })
@@ -93,7 +100,8 @@ async function storeBodies(tx: Scope, rows: ResultRow[]): Promise<void> {
     select ${tx.tenantId}::uuid, x.delivery_id, x.contact_id, x.body
     from jsonb_to_recordset(${JSON.stringify(bodies)}::jsonb) as x (delivery_id uuid, contact_id uuid, body bytea)
     where x.contact_id is null or exists (
-      select from contacts c where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id)`
+      select from contacts c where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id)
+    on conflict (tenant_id, delivery_id) do nothing`
 }
 
 /** Stores the result of an attempt that a member has asked for. A failure changes neither the status nor the next retry. */

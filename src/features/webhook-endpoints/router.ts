@@ -1,9 +1,11 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
+import { Job } from '../jobs/schema.ts'
 import { redeliver, testEndpoint } from './attempts.ts'
 import { createWebhookEndpoint, deleteWebhookEndpoint, rotateEndpointSecret, updateWebhookEndpoint } from './changes.ts'
 import { getWebhookDelivery, getWebhookEndpoint, listDeliveries, listWebhookEndpoints } from './queries.ts'
+import { recoverEvents } from './recover-events.ts'
 import * as schema from './schema.ts'
 
 const CREATE = {
@@ -31,17 +33,25 @@ const DELIVERIES = {
   description: 'Events that were sent at least once, with their attempts, newest first. They are kept for 7 days.',
 } as const
 
+const RECOVER = {
+  status: 202,
+  description:
+    'Starts a job that sends the events of a time again that did not arrive, or that the endpoint missed while it was disabled: those of its types that the workspace still has, at most 100,000. What was delivered, or waits for a retry, is `unchanged`.',
+} as const
+
 const DELIVERY = {
   scope: 'webhook-endpoints:read',
   description: 'Returns an event that was sent, with its attempts.',
 } as const
 
 const TEST = {
+  unaudited: 'it stores nothing',
   description:
     'Posts an event of the type `webhook_endpoint.tested` and returns what the receiver answers within 15 seconds. Nothing is recorded.',
 }
 
 const REDELIVER = {
+  unaudited: 'the delivery has the attempt',
   scope: 'webhook-endpoints:write',
   description:
     'Posts the event once more, with the same `webhook-id`, and waits up to 15 seconds for the answer. It does not count for the state of the endpoint.',
@@ -95,6 +105,12 @@ export const webhookEndpointsRouter = router({
     .input(schema.WebhookEndpointRef)
     .output(schema.TestResult)
     .mutation(({ ctx, input }) => testEndpoint(ctx.scope, input)),
+
+  recover: adminProcedure
+    .meta(rest('POST', '/webhook-endpoints/{webhookEndpointId}/recover', 'Send missed events again', RECOVER))
+    .input(schema.RecoverEvents)
+    .output(Job)
+    .mutation(({ ctx, input }) => recoverEvents(ctx.scope, input)),
 
   deliveries: adminProcedure
     .meta(

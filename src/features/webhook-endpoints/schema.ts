@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { duration } from '../../engine/language/definition/duration.ts'
 import { DAY } from '../../platform/time.ts'
-import { id, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
+import { id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
 import { eventTypes } from '../events/schema.ts'
 
 const OVERLAP_MAX = 7 * DAY
@@ -128,6 +128,26 @@ const Attempt = z.object({
     }),
   durationMs: z.int(),
 })
+
+export const RecoverEvents = z.strictObject({
+  webhookEndpointId: id,
+  since: timestampInput.meta({ description: 'Events from this time on', examples: ['2026-03-02T08:00:00Z'] }),
+  until: timestampInput
+    .optional()
+    .meta({ description: 'Events before this time, now by default', examples: ['2026-03-02T10:00:00Z'] }),
+})
+export type RecoverEvents = z.infer<typeof RecoverEvents>
+
+/** What the job of a recovery stores. */
+export const RecoveryInput = z.object({
+  endpointId: z.string(),
+  types: z.array(z.string()).nullable(),
+  /** The position of the endpoint: what is behind it is sent anyway. */
+  end: z.number(),
+  since: z.string(),
+  until: z.string(),
+})
+export type RecoveryInput = z.infer<typeof RecoveryInput>
 
 export const deliveryStatus = z.enum(['delivered', 'waiting', 'failed'])
 

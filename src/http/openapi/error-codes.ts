@@ -92,6 +92,7 @@ export const ERROR_CODES = [
   'too_many_broadcasts',
   'too_many_channels',
   'too_many_credentials',
+  'too_many_events',
   'too_many_groups',
   'too_many_invitations',
   'too_many_jobs',
