@@ -10,7 +10,7 @@ export const SEND_PLACES = 'CHAOS_SEND_PLACES'
 /** A setting in the sources of the application, with the text that replaces it. */
 type Setting = { name: string; pattern: RegExp; toText: (leaseMs: number) => string }
 
-const constant = (name: string, toValue: (leaseMs: number) => number): Setting => ({
+const constant = (name: string, toValue: (leaseMs: number) => number | string): Setting => ({
   name,
   pattern: new RegExp(`^(?<start>(?:export )?const ${name} = ).*$`, 'm'),
   toText: (leaseMs) => `$<start>${toValue(leaseMs)}`,
@@ -21,6 +21,12 @@ const SETTINGS: Setting[] = [
   constant('LEASE_MS', (leaseMs) => leaseMs),
   // A call ends before its lease expires.
   constant('EXECUTION_MS_MAX', (leaseMs) => leaseMs - 10 * SECOND),
+  // Events of an endpoint whose process was killed, and those that failed, are sent again while the test lasts.
+  constant('ENDPOINT_LEASE_MS', () => 10 * SECOND),
+  constant('PORTION_MS', () => 2 * SECOND),
+  constant('ANSWER_MAX_MS', () => 3 * SECOND),
+  constant('DELAYS_MS', () => `Array<number>(9).fill(${5 * SECOND})`),
+  constant('UNREACHABLE_PAUSE_MS', () => 2 * SECOND),
   // Statuses that a killed process did not apply are applied as soon as its other work is repeated.
   {
     name: "'attach forgotten statuses'",
@@ -35,8 +41,8 @@ const SETTINGS: Setting[] = [
 ]
 
 /**
- * Compiles a program with leases of another length, so that the work of killed processes is repeated sooner, and with
- * places for sends that may change.
+ * Compiles a program with leases of another length, so that the work of killed processes is repeated sooner, with short
+ * delays between attempts of webhooks, and with places for sends that may change.
  */
 export async function compileWithSettings(folder: string, entry: string, leaseMs: number): Promise<string> {
   const missing = new Set(SETTINGS)

@@ -31,18 +31,26 @@ const TRANSACTIONS: [name: string, statement: RegExp][] = [
   ['claim jobs', /delete from wakeups/],
   [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
   ['fire timers', /update run_waits w set due_at = null/],
+  ['claim webhooks', /update webhook_endpoints e set leased_until = /],
+  ['record webhooks', /select status from webhook_endpoints e[\s\S]*for update/],
   ['claim external calls', /update external_calls e set due_at/],
   ['finish external call', /delete from external_calls where/],
 ]
 
 const HTTP_TRANSACTIONS = ['ingest', STATUSES_TRANSACTION, HANDOVER_TRANSACTION]
 /** They have no moment inside them. */
-const SINGLE_STATEMENTS = [HANDOVER_TRANSACTION, 'claim jobs', 'claim external calls']
+const SINGLE_STATEMENTS = [HANDOVER_TRANSACTION, 'claim jobs', 'claim webhooks', 'claim external calls']
+/** Calls by name, each recognized by the end of its path. */
+const CALLS: [name: string, path: string][] = [
+  ['provider call', '/messages'],
+  ['webhook call', '/events'],
+]
 const MOMENTS = ['inside', 'before', 'during', 'after'] as const
 
 /**
  * A point at which a process can be killed or frozen: `inside` a transaction, `before` its commit is sent, `during` the commit (sent,
- * response not awaited), or `after` the response. The call to the provider has a failpoint before and one after it.
+ * response not awaited), or `after` the response. Each call to the provider or to a webhook endpoint has a
+ * failpoint before and one after it.
  */
 export type Failpoint = `${(typeof MOMENTS)[number]} ${string}`
 
@@ -55,7 +63,9 @@ export function listFailpoints(role: 'http' | 'worker', { hasBroadcasts }: { has
   const commits = transactions
     .flatMap((name) => MOMENTS.map((moment): Failpoint => `${moment} ${name}`))
     .filter((failpoint) => !SINGLE_STATEMENTS.some((name) => failpoint === `inside ${name}`))
-  return role === 'http' ? commits : [...commits, 'before provider call', 'after provider call']
+  return role === 'http'
+    ? commits
+    : [...commits, ...CALLS.flatMap(([name]) => [`before ${name}`, `after ${name}`] as const)]
 }
 
 /**
@@ -157,13 +167,14 @@ function runQuery(query: Query, client: object, args: unknown[], onResponse: () 
 }
 
 /** Every HTTP client of Node reports its requests on these channels, synchronously. */
-function instrumentProviderCalls(): void {
-  const hitOnProviderCall = (failpoint: Failpoint) => (message: unknown) => {
-    if (String(getField(getField(message, 'request'), 'path')).endsWith('/messages')) hitFailpoint(failpoint)
+function instrumentCalls(): void {
+  const hitOnCall = (moment: 'before' | 'after') => (message: unknown) => {
+    const path = String(getField(getField(message, 'request'), 'path'))
+    for (const [name, end] of CALLS) if (path.endsWith(end)) hitFailpoint(`${moment} ${name}`)
   }
-  subscribe('undici:request:create', hitOnProviderCall('before provider call'))
-  subscribe('undici:request:headers', hitOnProviderCall('after provider call'))
+  subscribe('undici:request:create', hitOnCall('before'))
+  subscribe('undici:request:headers', hitOnCall('after'))
 }
 
 instrumentQueries()
-instrumentProviderCalls()
+instrumentCalls()

@@ -1,5 +1,6 @@
 import { formatSpread, median, percentile } from '../bench/stats.ts'
 import type { BroadcastCounts } from './broadcast-invariants.ts'
+import type { EventCounts } from './event-invariants.ts'
 import { listFailpoints } from './failpoints.ts'
 import type { FaultFreePhase } from './fault-free-phase.ts'
 import { FAULT_KINDS, type FaultKind } from './faults/fault.ts'
@@ -28,6 +29,8 @@ export type ChaosReport = {
   }
   provider: { accepted: number; simulatedErrors: number }
   shop: { requests: number; orders: number }
+  /** Events that were sent to webhook endpoints, and what their receiver did. */
+  events: EventCounts & { faults: [kind: string, count: number][] }
   unknownDeliveries: { arrived: number; lost: number }
   faultFree: FaultFreePhase
   /** Messages to the provider that hangs. */
@@ -57,12 +60,20 @@ export function formatReport(report: ChaosReport): string[] {
     formatFaultFree(report.faultFree),
     ...formatBroadcast(report),
     `${shop.orders} orders created with ${shop.requests} external calls`,
+    formatEvents(report),
     '',
     ...report.invariants.flatMap(({ name, checked, violations }) => [
       `${violations.length === 0 ? 'ok       ' : 'VIOLATED '} ${name}: ${checked} checked, ${violations.length} violations`,
       ...violations.slice(0, MAX_PRINTED_VIOLATIONS).map((violation) => `            ${violation}`),
     ]),
   ]
+}
+
+function formatEvents({ events }: ChaosReport): string {
+  const { calls, received, refused, byStatus, retried, faults } = events
+  const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
+  const kinds = faults.map(([kind, count]) => `${count} ${kind}`)
+  return `${received} events received by webhook endpoints with ${calls} calls, ${refused} not accepted; deliveries: ${statuses.join(', ')}, ${retried} after several attempts; modes of the receiver: ${kinds.join(', ')}`
 }
 
 function formatFaultFree({ calm, hanging, openRequests }: FaultFreePhase): string {

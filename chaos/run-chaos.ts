@@ -11,6 +11,7 @@ import {
 import { compileWithSettings } from './compile-with-settings.ts'
 import { CustomerFactory } from './customer-factory.ts'
 import { type ChaosDatabase, createDatabase } from './database.ts'
+import { EventReceiver } from './event-receiver.ts'
 import { FakeShopServer } from './fake-shop-server.ts'
 import { describeFault } from './faults/describe.ts'
 import { injectFault, type InjectedFault } from './faults/inject.ts'
@@ -66,7 +67,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     isDatabaseRunning: () => database.isRunning,
   })
   const shop = await FakeShopServer.start()
-  const test = new ChaosTest(options, { database, pool, shop, startMs })
+  const receiver = await EventReceiver.start(new Random(options.seed))
+  const test = new ChaosTest(options, { database, pool, shop, receiver, startMs })
   const interrupted = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM'])
       process.once(signal, () => reject(new Error(`The chaos test was interrupted by ${signal}`)))
@@ -84,6 +86,7 @@ class ChaosTest {
   readonly #database: ChaosDatabase
   readonly #pool: ProcessPool
   readonly #shop: FakeShopServer
+  readonly #receiver: EventReceiver
   readonly #random: Random
   readonly #sender: WebhookSender
   #workspaces: Workspace[] = []
@@ -100,9 +103,16 @@ class ChaosTest {
 
   constructor(
     options: ChaosOptions,
-    dependencies: { database: ChaosDatabase; pool: ProcessPool; shop: FakeShopServer; startMs: number },
+    dependencies: {
+      database: ChaosDatabase
+      pool: ProcessPool
+      shop: FakeShopServer
+      receiver: EventReceiver
+      startMs: number
+    },
   ) {
-    const { database, pool, shop, startMs } = dependencies
+    const { database, pool, shop, receiver, startMs } = dependencies
+    this.#receiver = receiver
     this.#startMs = startMs
     this.#shop = shop
     this.#options = options
@@ -123,6 +133,7 @@ class ChaosTest {
       database: this.#database,
       pool: this.#pool,
       shop: this.#shop,
+      receiver: this.#receiver,
       sender: this.#sender,
       workspaces: this.#workspaces,
       hanging,
@@ -143,6 +154,7 @@ class ChaosTest {
     const url = this.#pool.urls[0] ?? ''
     this.#pool.start('worker')
     this.#workspaces = await createWorkspaces(url, this.#options.workspaces, this.#shop.url)
+    await this.#receiver.createEndpoints(url, this.#workspaces)
     const number = this.#workspaces.length
     const hanging = await HangingChannels.create(url, { number, orderServerUrl: this.#shop.url })
     this.#hangingChannels = hanging.workspaces
@@ -185,6 +197,7 @@ class ChaosTest {
     const random = this.#random.fork()
     for (const planned of plan) {
       hanging.changeMode(random)
+      this.#receiver.injectFault(random)
       this.#simulatedErrors += simulateProviderErrors(random.pick(this.#workspaces), random)
       if (this.#broadcasts.length > 0) this.#simulatedErrors += simulateTimeout(random.pick(this.#workspaces))
       const fault = await injectFault({ pool: this.#pool, database: this.#database, load }, planned)
@@ -208,9 +221,12 @@ class ChaosTest {
     for (const broadcast of this.#broadcasts) await accelerateBroadcast(this.#pool.urls[0] ?? '', broadcast)
     await this.#sender.waitUntilIdle()
     onProgress('all customer messages are delivered; waiting until the remaining work is done')
-    this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
+    await this.#receiver.waitUntilWell()
+    await waitUntilIdle(this.#database.url, timeoutMs)
     for (const statusSender of this.#statusSenders) await statusSender.stop()
     await this.#sender.waitUntilIdle()
+    // The last statuses are events, too.
+    this.#remainingWork = await waitUntilIdle(this.#database.url, timeoutMs)
     this.#seconds.drain = secondsSince(startMs)
   }
 
@@ -220,6 +236,7 @@ class ChaosTest {
     await Promise.all(this.#statusSenders.map((statusSender) => statusSender.stop()))
     await this.#pool.stop()
     this.#shop.stop()
+    await this.#receiver.stop()
     for (const { provider } of [...this.#workspaces, ...this.#hangingChannels]) await provider.stop()
     await this.#database.stop()
   }

@@ -12,6 +12,8 @@ import {
 import type { ChaosDatabase } from './database.ts'
 import { checkDatabase } from './database-invariants.ts'
 import { DatabaseSnapshot } from './database-snapshot.ts'
+import { checkEvents, countEvents, readOutcome } from './event-invariants.ts'
+import type { EventReceiver } from './event-receiver.ts'
 import type { FakeShopServer } from './fake-shop-server.ts'
 import { checkFailpoints, checkProcesses, checkRecovery } from './fault-invariants.ts'
 import type { FaultFreePhase } from './fault-free-phase.ts'
@@ -30,6 +32,7 @@ type Finished = {
   database: ChaosDatabase
   pool: ProcessPool
   shop: FakeShopServer
+  receiver: EventReceiver
   sender: WebhookSender
   workspaces: Workspace[]
   hanging: HangingChannels
@@ -45,7 +48,7 @@ type Finished = {
 
 /** Compares the database with the records of providers, shop and customers. */
 export async function verify(finished: Finished): Promise<ChaosReport> {
-  const { database, pool, shop, sender, workspaces, hanging, faultFree, faults } = finished
+  const { database, pool, shop, receiver, sender, workspaces, hanging, faultFree, faults } = finished
   const { onProgress: _onProgress, timeoutMs: _timeoutMs, citusUrl: _citusUrl, ...options } = finished.options
   const url = pool.urls[0] ?? ''
   const broadcasts = await Promise.all(
@@ -55,10 +58,12 @@ export async function verify(finished: Finished): Promise<ChaosReport> {
       report: await getReport(url, sent),
     })),
   )
-  const { snapshot, databaseResults, broadcast } = await withClient(database.url, async (client) => ({
+  const calls = receiver.readCalls()
+  const { snapshot, databaseResults, broadcast, outcome } = await withClient(database.url, async (client) => ({
     broadcast: await checkBroadcasts(client, broadcasts),
     snapshot: await DatabaseSnapshot.read(client),
     databaseResults: await checkDatabase(client),
+    outcome: await readOutcome(client, calls),
   }))
   const all = [...workspaces, ...hanging.workspaces]
   const hangingSends = checkHangingSends(hanging, snapshot)
@@ -81,6 +86,7 @@ export async function verify(finished: Finished): Promise<ChaosReport> {
       simulatedErrors: finished.simulatedErrors,
     },
     shop: { requests: sum([...shop.requests.values()]), orders: shop.orders.size },
+    events: { ...countEvents(outcome), faults: [...receiver.faults] },
     unknownDeliveries: countUnknownDeliveries(workspaces, snapshot),
     faultFree,
     hanging: { requests: hanging.requests, ...hangingSends.counts },
@@ -92,6 +98,7 @@ export async function verify(finished: Finished): Promise<ChaosReport> {
       hangingSends.result,
       checkStatuses(workspaces, snapshot),
       checkOrders(all, snapshot, shop),
+      ...checkEvents(outcome),
       ...databaseResults,
       { name: 'all work is processed within the time limit', checked: 1, violations: finished.remainingWork },
       ...checkProcesses(pool, finished.startsBeforeDrain),

@@ -10,6 +10,11 @@ const COUNT_REMAINING_WORK = `select (select count(*)::int from mailbox_items) a
   (select count(*)::int from run_waits where due_at < now() + interval '1 hour') as run_waits,
   (select count(*)::int from broadcasts where work_at is not null) as broadcasts,
   (select count(*)::int from ${UNATTACHED_STATUSES}) as message_statuses,
+  (select count(*)::int from webhook_deliveries where status = 'waiting') as webhook_deliveries,
+  (select count(*)::int from webhook_endpoints e join event_positions p on p.tenant_id = e.tenant_id
+   where p.position > e.position) as webhook_endpoints,
+  (select count(*)::int from webhook_endpoints e join events n on n.tenant_id = e.tenant_id
+   where n.position is null) as events,
   (select count(*)::int from kept_count_deltas where counter = 'recipients') as kept_count_deltas,
   (select count(*)::int from wakeups) as wakeups`
 

@@ -7,10 +7,10 @@ import type { Random } from '../random.ts'
 
 /** Kinds of faults, with the descriptions that the help prints. */
 export const FAULT_KINDS = {
-  kill: 'kills a process or the database, at failpoints around commits and provider calls',
+  kill: 'kills a process or the database, at failpoints around commits, provider calls and webhooks',
   cut: 'resets connections to the database: one, those of a process, all, or one by one over a period',
   partition: 'drops what processes and database send each other, without closing connections',
-  freeze: 'freezes a process in a transaction or a provider call, for less and for more than its leases',
+  freeze: 'freezes a process in a transaction or a call, for less and for more than its leases',
   lock: 'locks a table in share mode, as "create index" does',
   empty: 'empties the table of waiting jobs, again and again over a period',
   skew: 'restarts a process with a clock that is 0.3 to 5 seconds early or late',

@@ -28,7 +28,7 @@ export type PlanOptions = {
   broadcast: number
 }
 
-/** Tables that every message is written to, in several places. */
+/** Tables that every message is written to, in several places, and that of the position of each webhook endpoint. */
 const LOCKED_TABLES = [
   'run_steps',
   'messages',
@@ -38,6 +38,7 @@ const LOCKED_TABLES = [
   'conversations',
   'runs',
   'run_waits',
+  'webhook_endpoints',
 ]
 
 /** Plans the faults of a run; the same random numbers give the same plan. */
@@ -89,7 +90,9 @@ function planOthers(random: Random, options: PlanOptions): Fault[] {
 function createPlanners(random: Random, { broadcast }: PlanOptions): Record<Exclude<FaultKind, 'kill'>, Planner> {
   const hasBroadcasts = broadcast > 0
   const nextMoment = rotateMoments(random, hasBroadcasts)
-  const nextFrozen = rotateMoments(random, hasBroadcasts, (failpoint) => /^inside|provider call/.test(failpoint))
+  const nextFrozen = rotateMoments(random, hasBroadcasts, (failpoint) =>
+    /^inside|(?:provider|webhook) call/.test(failpoint),
+  )
   const nextCut = rotate(random.shuffle<Cut['scope']>(['one', 'process', 'process', 'all', 'repeated']))
   const nextPartition = rotate(
     random.shuffle<Pick<Partition, 'scope' | 'keepsConnections'>>([

@@ -26,7 +26,7 @@ const RETRIES_MAX = 8
 /** No further event of a portion is sent after this time, so that its results are stored soon. */
 const PORTION_MS = 5 * SECOND
 /** A portion ends in less time, with its last send. */
-const LEASE_MS = 30 * SECOND
+const ENDPOINT_LEASE_MS = 30 * SECOND
 /** A job leaves its place to other endpoints after this time. */
 const JOB_MS = 20 * SECOND
 /** Deliveries that wait for a retry. While there are more, events wait at their positions, without a row. */
@@ -59,7 +59,7 @@ export async function deliverEvents(
 async function claim(scope: Scope, endpointId: string): Promise<EndpointRow | undefined> {
   const now = scope.now()
   const [row] = await scope.sql<EndpointRow>('claimEndpoint')`
-    update webhook_endpoints e set leased_until = ${addMs(now, LEASE_MS)}, claim_count = e.claim_count + 1
+    update webhook_endpoints e set leased_until = ${addMs(now, ENDPOINT_LEASE_MS)}, claim_count = e.claim_count + 1
     where e.tenant_id = ${scope.tenantId} and e.id = ${endpointId} and e.status = 'enabled'
       and coalesce(e.leased_until, '-infinity') <= ${now} and coalesce(e.paused_until, '-infinity') <= ${now}
     returning e.*`

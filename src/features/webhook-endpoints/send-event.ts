@@ -8,7 +8,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { toResourceKey, type LoadedResource } from './resources.ts'
 import { openSigningKeys, signDelivery } from './signatures.ts'
 
-const TIMEOUT_MS = 15 * SECOND
+const ANSWER_MAX_MS = 15 * SECOND
 /** A larger body is sent without its resource: an event is to be read at once. */
 const BODY_BYTES_MAX = 256 * 1024
 const RETRY_AFTER_MAX_MS = HOUR
@@ -59,7 +59,7 @@ export class EventSender {
     this.#endpoint = endpoint
     this.#keys = openSigningKeys(scope.secrets, endpoint, scope.now())
     // The rules for addresses hold for each connection, and none outlives the sender.
-    this.#agent = createPublicAgent({ allowsLoopback: scope.allowsLoopback, connectTimeoutMs: TIMEOUT_MS })
+    this.#agent = createPublicAgent({ allowsLoopback: scope.allowsLoopback, connectTimeoutMs: ANSWER_MAX_MS })
   }
 
   async send({ eventId }: Pick<SentEvent, 'eventId'>, body: string, signal?: AbortSignal): Promise<Sent> {
@@ -94,7 +94,7 @@ export class EventSender {
       if (!allowsLoopback && !this.#endpoint.url.startsWith('https:')) {
         throw new OutboundError('invalid_url', 'The URL must start with https://')
       }
-      const request = { url: this.#endpoint.url, headers, body, timeoutMs: TIMEOUT_MS, allowsLoopback }
+      const request = { url: this.#endpoint.url, headers, body, timeoutMs: ANSWER_MAX_MS, allowsLoopback }
       const { status, retryAfter } = await postPublic(this.#agent, request, signal)
       return { statusCode: status, retryAfter, error: undefined }
     } catch (error) {

@@ -9,7 +9,7 @@ const KINDS = listKinds(false)
 describe('chaos test', function () {
   this.timeout(300_000)
 
-  it('Parley processes and answers every message exactly once through kills, cuts, silent networks, frozen processes, locks, an emptied queue, skewed clocks and a full disk', async () => {
+  it('Parley answers every message exactly once and sends every event to its webhooks through kills, cuts, silent networks, frozen processes, locks, an emptied queue, skewed clocks, a full disk and a receiver of webhooks that fails', async () => {
     const limits = { longestMs: 4000, leaseMs: 30_000, timeoutMs: 90_000 }
     const report = await runChaos({ ...SIZE, ...limits, kinds: KINDS, onProgress: () => undefined })
     expect(listViolations(report)).to.deep.equal([])
@@ -18,5 +18,7 @@ describe('chaos test', function () {
     expect(report.faults.some(({ isFailpointReached }) => isFailpointReached)).to.equal(true)
     expect(report.provider.accepted).to.be.greaterThan(SIZE.conversations)
     expect(report.webhooks.duplicates).to.be.greaterThan(0)
+    expect(report.events.received).to.be.greaterThan(report.provider.accepted)
+    expect(report.events.calls).to.be.greaterThan(report.events.received)
   })
 })
