@@ -17,9 +17,12 @@ export class BenchClient {
   #cookie = ''
   readonly #url: string
   readonly #agent: Agent
+  readonly #key: string
 
-  constructor(url: string, maxConnections: number) {
+  /** With an API key, it makes all requests. */
+  constructor(url: string, maxConnections: number, key = '') {
     this.#url = url
+    this.#key = key
     // The server closes connections after five idle seconds; closing them earlier avoids requests on a closing connection.
     this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections, timeout: 3000 })
   }
@@ -49,6 +52,10 @@ export class BenchClient {
     return JSON.parse((await this.#request('POST', this.#url + path, JSON.stringify(body))).text) as T
   }
 
+  async patch(path: string, body: unknown): Promise<void> {
+    await this.#request('PATCH', this.#url + path, JSON.stringify(body))
+  }
+
   /** Posts a JSON text as it is, with additional headers. */
   async postText(path: string, text: string, headers: Record<string, string>): Promise<void> {
     await this.#request('POST', this.#url + path, text, headers)
@@ -62,6 +69,7 @@ export class BenchClient {
   ): Promise<ClientResponse> {
     const headers = {
       'x-forwarded-for': createAddress(),
+      ...(this.#key ? { authorization: `Bearer ${this.#key}` } : {}),
       ...(this.#cookie ? { cookie: this.#cookie, 'x-tenant-id': this.tenantId } : {}),
       ...(body ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } : {}),
       ...additionalHeaders,

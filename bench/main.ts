@@ -1,6 +1,8 @@
 import { readCommand } from '../src/platform/process/read-command.ts'
+import { benchAccess } from './access.ts'
 import { benchAnswer } from './answer.ts'
 import { benchBroadcast } from './broadcast.ts'
+import { benchBulk } from './bulk.ts'
 import { benchCompute } from './compute.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
@@ -13,15 +15,19 @@ import { benchLatency } from './latency.ts'
 import { benchStall } from './stall.ts'
 import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]>> = {
   http: benchHttp,
+  access: benchAccess,
+  bulk: benchBulk,
   broadcast: benchBroadcast,
   answer: benchAnswer,
   engine: benchEngine,
   'engine-history': benchEngineHistory,
   'engine-latency': benchLatency,
   waits: benchWaits,
+  webhooks: benchWebhooks,
   fairness: benchFairness,
   followers: benchFollowers,
   stall: benchStall,
@@ -49,6 +55,8 @@ const { positionals, values } = readCommand(USAGE, {
     recipients: text,
     large: text,
     followers: text,
+    calls: text,
+    endpoints: text,
   },
 })
 const bench = BENCHES[positionals[0] ?? '']

@@ -102,7 +102,7 @@ async function deliverPortion(scope: Scope, endpoint: EndpointRow, signal: Abort
 /** Extends the lease by the time that the sends may take, as loading may have taken long. Returns false if it was lost. */
 async function renew(scope: Scope, { id, claimCount }: EndpointRow): Promise<boolean> {
   const renewed = await scope.sql('renewClaim')`
-    update webhook_endpoints e set leased_until = ${addMs(scope.now(), LEASE_MS)}
+    update webhook_endpoints e set leased_until = ${addMs(scope.now(), ENDPOINT_LEASE_MS)}
     where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.claim_count = ${claimCount} and e.status = 'enabled'
     returning 1`
   return renewed.length > 0
