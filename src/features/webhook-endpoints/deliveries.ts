@@ -131,6 +131,7 @@ function sealContext(tenantId: string, deliveryId: string): string {
 
 /** Reads the bodies of the attempts before, by their deliveries. They are missing where the contact was deleted. */
 export async function loadBodies(scope: Scope, deliveryIds: string[]): Promise<Map<string, RenderedEvent>> {
+  if (deliveryIds.length === 0) return new Map()
   const rows = await scope.sql<{ deliveryId: string; contactId: string | null; body: Buffer }>('loadBodies')`
     select delivery_id, contact_id, body from webhook_bodies
     where tenant_id = ${scope.tenantId} and delivery_id = any(${deliveryIds}::uuid[])`
