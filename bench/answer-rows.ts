@@ -9,7 +9,7 @@ type Row = Record<string, unknown>
 
 const TABLES = ['channel_webhooks', 'provider_message_ids', 'messages', 'runs', 'run_steps', 'events'] as const
 
-/** The rows that Parley stored for its newest answer, by table. */
+/** The rows that Parley stored for its newest answer, by table; events without the positions that readers give them. */
 const SAMPLE = `
   with answer as (
     select r.tenant_id, r.id as run_id, r.trigger ->> 'messageId' as inbound_id, m.id as outbound_id
@@ -25,7 +25,7 @@ const SAMPLE = `
     join ids on w.tenant_id = ids.tenant_id
     join messages m on m.tenant_id = w.tenant_id and m.id = ids.id and m.direction = 'inbound'
     where convert_from(w.body, 'UTF8') like '%' || m.provider_message_id || '%'
-  union all select 'events', to_jsonb(e) from events e join answer a on e.tenant_id = a.tenant_id
+  union all select 'events', to_jsonb(e) || '{"position": null}' from events e join answer a on e.tenant_id = a.tenant_id
     where e.data ->> 'messageId' in (a.inbound_id, a.outbound_id::text) or e.data ->> 'runId' = a.run_id::text`
 
 /** Tables with the columns and indexes of Parley's, without foreign keys and triggers, and its customers by phone number. */

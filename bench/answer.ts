@@ -9,7 +9,8 @@ import { BenchClient } from './http-client.ts'
 import { runConcurrently } from './run-concurrently.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { ServerStatistics } from './server-statistics.ts'
-import { formatSpread, rotate } from './stats.ts'
+import { formatSpread, median, rotate } from './stats.ts'
+import { WebhookReceiver } from './webhook-receiver.ts'
 import { buildWebhook, WhatsAppNumber } from './whatsapp-number.ts'
 import { toPhone } from './workspaces.ts'
 
@@ -24,20 +25,31 @@ const IDLE_MS = 4000
 
 const STORED = 'Parley: stored only'
 const ANSWERED = 'Parley: stored and answered in four steps'
+const WITH_ENDPOINTS = 'Parley: the same, and events sent to endpoints'
 const SEVEN_ROWS = 'baseline: seven rows in one transaction'
 const SAME_ROWS = 'baseline: the rows of an answer, and the provider'
 
-type Size = { workspaces: number; messages: number; rounds: number }
-type Answerer = { client: BenchClient; number: WhatsAppNumber; workflowId: string }
+/** `endpoints` of each workspace get its events of messages in an additional variant, if there are any. */
+type Size = { workspaces: number; messages: number; rounds: number; endpoints: number }
+type Answerer = { client: BenchClient; number: WhatsAppNumber; workflowId: string; endpointIds: string[] }
 type Send = (workspace: number, phone: string, body: string) => Promise<void>
-type Variant = { name: string; pid: number; send: Send; isAnswered: boolean; costs: CpuCost[]; alone: CpuCost[] }
+type Variant = {
+  name: string
+  pid: number
+  send: Send
+  isAnswered: boolean
+  costs: CpuCost[]
+  alone: CpuCost[]
+  /** From a message alone to its answer, the median of each round. */
+  aloneMs: number[]
+}
 
 /**
  * Measures messages that one process answers end to end, from the webhook to the provider, compared with storing the same
  * messages only, and with two plain ways to store an answer; then messages of which each is sent alone.
  */
 export function benchAnswer(options: Partial<Size> = {}): Promise<string[]> {
-  const size = { workspaces: 20, messages: 2000, rounds: 5, ...options }
+  const size = { workspaces: 20, messages: 2000, rounds: 5, endpoints: 0, ...options }
   const initialLoad = formatLoadAverage()
   return withTempDatabase(async (database) => {
     const bench = await AnswerBench.start(database, size)
@@ -57,11 +69,14 @@ class AnswerBench {
   readonly #connection: pg.Client
   readonly #statistics: ServerStatistics
   readonly #provider = new FakeProvider()
+  readonly #receiver = new WebhookReceiver()
   readonly #servers: ServerProcess[] = []
   readonly #answerers: Answerer[] = []
   readonly #variants: Variant[] = []
   /** Answers of Parley in the recorded rounds. */
   #answers = 0
+  /** Events that reached endpoints in the recorded rounds. */
+  #delivered = 0
 
   private constructor({ adminUrl, postmasterPid, url }: BenchDatabase, size: Size) {
     this.#size = size
@@ -80,11 +95,14 @@ class AnswerBench {
     bench.#servers.push(parley)
     for (let index = 0; index < size.workspaces; index += 1)
       bench.#answerers.push(await createAnswerer(parley.url, index, providerUrl))
+    const receiverUrl = await bench.#receiver.start()
+    for (const answerer of bench.#answerers) await addEndpoints(answerer, receiverUrl, size.endpoints)
     const send: Send = async (workspace, phone, body) => bench.#answerers[workspace]?.number.sendWebhook(phone, body)
     const add = (name: string, pid: number, send: Send, isAnswered = false) =>
-      bench.#variants.push({ name, pid, send, isAnswered, costs: [], alone: [] })
+      bench.#variants.push({ name, pid, send, isAnswered, costs: [], alone: [], aloneMs: [] })
     add(STORED, parley.pid, send)
     add(ANSWERED, parley.pid, send, true)
+    if (size.endpoints > 0) add(WITH_ENDPOINTS, parley.pid, send, true)
     // The rows of the baseline are those of an answer, so it starts after the first ones.
     for (const variant of bench.#variants) await bench.#measure(variant)
     const baseline = await startServer('./baseline-answer.ts', environment)
@@ -96,15 +114,17 @@ class AnswerBench {
         client.postText(path, buildWebhook('1', phone, body), {})
     add(SEVEN_ROWS, baseline.pid, sendTo('/seven'))
     add(SAME_ROWS, baseline.pid, sendTo('/rows'))
-    for (const variant of bench.#variants.slice(2)) await bench.#measure(variant)
+    for (const variant of bench.#variants.slice(-2)) await bench.#measure(variant)
     return bench
   }
 
   /** Measures every variant, in rotating order. */
   async runRound(round: number): Promise<void> {
     for (const variant of rotate(this.#variants, round)) {
+      const before = this.#receiver.count
       variant.costs.push(await this.#measure(variant, { isRecorded: true }))
-      if (variant.isAnswered) this.#answers += this.#provider.answers.length
+      if (variant.name === ANSWERED) this.#answers += this.#provider.answers.length
+      this.#delivered += this.#receiver.count - before
     }
   }
 
@@ -112,10 +132,12 @@ class AnswerBench {
   async runAlone(round: number): Promise<void> {
     const variants = this.#variants.filter(({ name }) => name !== STORED)
     for (const variant of rotate(variants, round)) {
+      const delaysMs: number[] = []
       const idle = await this.#measureCpu(variant, IDLE_MS, () => delay(IDLE_MS))
       const busy = await this.#withWorkflows(variant, () =>
-        this.#measureCpu(variant, ALONE, () => this.#sendAlone(variant)),
+        this.#measureCpu(variant, ALONE, () => this.#sendAlone(variant, delaysMs)),
       )
+      variant.aloneMs.push(median(delaysMs))
       const idleMs = 1000 / busy.perSecond
       variant.alone.push({
         perSecond: busy.perSecond,
@@ -151,6 +173,22 @@ class AnswerBench {
         ),
       ]),
       `answered alone, total CPU: ${compare(SEVEN_ROWS, alone)} times seven rows, ${compare(SAME_ROWS, alone)} times the same rows`,
+      ...this.#reportEndpoints(answered),
+    ]
+  }
+
+  /** The CPU of the variant with endpoints includes the deliveries, its throughput only the answers. */
+  #reportEndpoints({ costs, aloneMs }: Variant): string[] {
+    const { endpoints, rounds, messages } = this.#size
+    const variant = this.#variants.find(({ name }) => name === WITH_ENDPOINTS)
+    if (!variant) return []
+    const throughput = variant.costs.map(({ perSecond }, round) => perSecond / (costs[round]?.perSecond ?? 0))
+    const cpu = variant.costs.map((cost, round) => totalCpu(cost) / totalCpu(costs[round] as CpuCost))
+    const latency = variant.aloneMs.map((ms, round) => (aloneMs[round] ?? 0) / ms)
+    const perMessage = this.#delivered / (rounds * messages)
+    return [
+      `with ${endpoints} endpoints of each workspace, compared with none: ${formatSpread(throughput)} of the answers per second, ${formatSpread(cpu)} times the total CPU with ${perMessage.toFixed(1)} deliveries per message`,
+      `alone, ms from a message to its answer: ${formatSpread(aloneMs, 1)} without endpoints, ${formatSpread(variant.aloneMs, 1)} with; without ÷ with ${formatSpread(latency)}`,
     ]
   }
 
@@ -158,19 +196,25 @@ class AnswerBench {
     await this.#connection.end()
     for (const server of this.#servers) await server.stop()
     this.#provider.stop()
+    this.#receiver.stop()
   }
 
-  #measure(variant: Variant, { isRecorded = false } = {}): Promise<CpuCost> {
+  async #measure(variant: Variant, { isRecorded = false } = {}): Promise<CpuCost> {
     const { messages } = this.#size
     this.#provider.answers.length = 0
+    let answeredMs = 0
     const answerAll = async () => {
+      const startMs = performance.now()
       await runConcurrently(messages, CONCURRENCY, (index) => this.#send(variant, index))
       while (variant.name === SAME_ROWS && this.#provider.answers.length < messages) await delay(5)
       while (await hasPendingWork(this.#connection)) await delay(5)
+      answeredMs = performance.now() - startMs
+      while (variant.name === WITH_ENDPOINTS && (await hasUnsentEvents(this.#connection))) await delay(20)
     }
     const measure = () => this.#measureCpu(variant, messages, answerAll)
-    const isDescribed = isRecorded && variant.isAnswered
-    return this.#withWorkflows(variant, () => (isDescribed ? this.#statistics.measure(measure) : measure()))
+    const isDescribed = isRecorded && variant.name === ANSWERED
+    const cost = await this.#withWorkflows(variant, () => (isDescribed ? this.#statistics.measure(measure) : measure()))
+    return { ...cost, perSecond: (messages * 1000) / answeredMs }
   }
 
   #measureCpu({ pid }: Variant, count: number, work: () => Promise<void>): Promise<CpuCost> {
@@ -183,20 +227,29 @@ class AnswerBench {
     return send(workspace, toPhone(workspace, Math.floor(index / workspaces) % CONTACTS), `hi ${index}`)
   }
 
-  async #sendAlone(variant: Variant): Promise<void> {
+  async #sendAlone(variant: Variant, delaysMs: number[]): Promise<void> {
     for (let index = 0; index < ALONE; index += 1) {
       this.#provider.answers.length = 0
+      const startMs = performance.now()
       await this.#send(variant, index)
       while (variant.name !== SEVEN_ROWS && this.#provider.answers.length === 0) await delay(5)
+      delaysMs.push((this.#provider.answers[0]?.atMs ?? performance.now()) - startMs)
       await delay(SETTLE_MS)
     }
   }
 
-  /** Executes work while the workflows that answer are published. */
-  async #withWorkflows<T>({ isAnswered }: Variant, work: () => Promise<T>): Promise<T> {
-    if (!isAnswered) return work()
+  /** Executes work while the workflows that answer are published, and the endpoints of the variant enabled. */
+  async #withWorkflows<T>(variant: Variant, work: () => Promise<T>): Promise<T> {
+    if (!variant.isAnswered) return work()
+    const setEndpoints = async (status: 'enabled' | 'disabled') => {
+      if (variant.name !== WITH_ENDPOINTS) return
+      for (const { client, endpointIds } of this.#answerers)
+        for (const id of endpointIds) await client.patch(`/api/webhook-endpoints/${id}`, { status })
+    }
     for (const { client, workflowId } of this.#answerers) await client.post(`/api/workflows/${workflowId}/publish`, {})
+    await setEndpoints('enabled')
     const result = await work()
+    await setEndpoints('disabled')
     for (const { client, workflowId } of this.#answerers)
       await client.post(`/api/workflows/${workflowId}/unpublish`, {})
     return result
@@ -207,5 +260,23 @@ async function createAnswerer(url: string, index: number, baseUrl: string): Prom
   const client = new BenchClient(url, CONCURRENCY)
   await client.signUp()
   const { id } = await client.post<{ id: string }>('/api/workflows', { name: 'Four', definition: FOUR_STEP_WORKFLOW })
-  return { client, workflowId: id, number: await WhatsAppNumber.connect(client, index, baseUrl) }
+  return { client, workflowId: id, number: await WhatsAppNumber.connect(client, index, baseUrl), endpointIds: [] }
+}
+
+/** Adds endpoints that are disabled. */
+async function addEndpoints({ client, endpointIds }: Answerer, url: string, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const { id } = await client.post<{ id: string }>('/api/webhook-endpoints', { url, types: ['message.*'] })
+    await client.patch(`/api/webhook-endpoints/${id}`, { status: 'disabled' })
+    endpointIds.push(id)
+  }
+}
+
+async function hasUnsentEvents(database: pg.Client): Promise<boolean> {
+  const { rows } = await database.query<{ isUnsent: boolean }>(
+    `select exists (select from webhook_endpoints e join event_positions p using (tenant_id)
+       where e.status = 'enabled' and (e.position < p.position or e.leased_until is not null
+         or exists (select from events n where n.tenant_id = e.tenant_id and n.position is null))) as "isUnsent"`,
+  )
+  return rows[0]?.isUnsent ?? true
 }
