@@ -19,7 +19,7 @@ export const runJobsRouter = router({
     .meta(
       rest('POST', '/runs/bulk-replay', 'Replay many runs', {
         ...OPTIONS,
-        description: `Starts a job that replays each run once, as \`POST /api/runs/{runId}/replay\` does. ${SELECTION}`,
+        description: `Starts a job that replays each run once, as \`POST /api/runs/{runId}/replay\` does. A run that has a live replay already, or whose parent is among the runs, stays unchanged, so that nobody gets a message twice. ${SELECTION}`,
       }),
     )
     .input(BulkReplayRuns)

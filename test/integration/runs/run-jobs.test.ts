@@ -101,6 +101,36 @@ describe('jobs on runs', () => {
     expect((await listRuns(`workflowId=${workflowId}`)).total).to.equal(5)
   })
 
+  const FAIL = [{ id: 'fail', type: 'stop', status: 'failed' }]
+  const replayFailed = async (expectedCount: number): Promise<ApiResponse['body']> => {
+    const job = await workspace.call('POST', REPLAY, { filter: { status: 'failed' }, expectedCount })
+    await app.work()
+    return (await getJob(job)).counts
+  }
+
+  it('POST /api/runs/bulk-replay replays no run that has a live replay, so that a repeated call replays each failure once', async () => {
+    await buildRuns(FAIL, 2)
+    expect(await replayFailed(2)).to.deep.include({ created: 2, unchanged: 0 })
+    // The originals have not changed: the filter finds them together with their replays, which have failed, too.
+    expect(await replayFailed(4)).to.deep.include({ created: 2, unchanged: 2 })
+    expect((await listRuns('status=failed')).total).to.equal(6)
+  })
+
+  it('POST /api/runs/bulk-replay replays a run of which there are only dry replays', async () => {
+    await buildRuns(FAIL, 1)
+    const [run] = (await listRuns('status=failed')).items
+    await workspace.call('POST', `/api/runs/${run.id}/replay`, { mode: 'dry_run' })
+    expect(await replayFailed(2)).to.deep.include({ created: 1, unchanged: 0, failed: 1 })
+  })
+
+  it('POST /api/runs/bulk-replay leaves a child run to the replay of its parent', async () => {
+    const child = await build(workspace, FAIL)
+    await buildRuns([{ id: 'sub', type: 'run_workflow', workflowId: child.id, wait: true }], 1)
+    expect(await replayFailed(2)).to.deep.include({ created: 1, unchanged: 1, failed: 0 })
+    const { total } = await listRuns(`workflowId=${child.id}`)
+    expect(total).to.equal(2)
+  })
+
   it('POST /api/runs/bulk-cancel cancels each run that the filter finds', async () => {
     const { workflowId } = await buildRuns(WAITS, 45)
     const { workflowId: other } = await buildRuns(WAITS, 2)
