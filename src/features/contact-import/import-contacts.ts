@@ -19,6 +19,8 @@ import type { ImportContacts, ImportInput, ImportOptions } from './schema.ts'
 
 export const IMPORT_BYTES_MAX = 50 * 1024 * 1024
 const ROWS_MAX = 100_000
+/** The same with the rows without content. */
+const ALL_ROWS_MAX = 2 * ROWS_MAX
 /** A character of UTF-16 or Windows-1252 has at most three bytes as UTF-8. */
 const GROWTH_MAX = 3
 
@@ -102,6 +104,12 @@ async function survey(
   let total = 0
   try {
     for await (const { row, cells, problem } of readCsv(source, { bytes: 0, row: 0 })) {
+      if (row > ALL_ROWS_MAX)
+        throw new TooLargeError(
+          'too_many_rows',
+          `The file has more than ${ALL_ROWS_MAX} rows, of which many are empty. Remove those`,
+        )
+      if (cells?.length === 0) continue
       if (row === 1) {
         if (!cells) throw csvError(`The first row has to name the columns. ${problem}`)
         columns = mapColumns(cells, options)

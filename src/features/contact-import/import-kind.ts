@@ -14,7 +14,10 @@ import { ImportInput } from './schema.ts'
 type Line = { line: number; cells: string[] | undefined; problem: string | undefined }
 
 const PORTION_ROWS = 500
+/** A cell counts as a character more. */
 const PORTION_CHARS = 1024 * 1024
+/** The same with the rows without content: the worker shows that it is at work. */
+const PORTION_ALL_ROWS = 20_000
 
 /** Creates and changes contacts from a file, row by row in its order. */
 export const contactsImport: JobKind<Line> = {
@@ -31,17 +34,20 @@ export const contactsImport: JobKind<Line> = {
     let lines: Line[] = []
     let chars = 0
     let next = start
+    let end = start
     for await (const { row, cells, problem, next: behind } of readCsv({ delimiter, open }, start)) {
-      if (row === 1) continue
-      lines.push({ line: row, cells, problem })
+      const isBlank = cells?.length === 0
+      if (row > 1 && !isBlank) lines.push({ line: row, cells, problem })
+      end = behind
+      chars += cells?.reduce((sum, cell) => sum + cell.length + 1, 0) ?? 0
+      const isFull = lines.length >= PORTION_ROWS || chars >= PORTION_CHARS || behind.row - next.row >= PORTION_ALL_ROWS
+      if (!isFull) continue
       next = behind
-      chars += cells?.reduce((sum, cell) => sum + cell.length, 0) ?? 0
-      if (lines.length < PORTION_ROWS && chars < PORTION_CHARS) continue
       yield { lines, cursor: next }
       lines = []
       chars = 0
     }
-    if (lines.length > 0) yield { lines, cursor: next }
+    if (lines.length > 0) yield { lines, cursor: end }
   },
 
   async apply(tx, { input }, lines) {

@@ -5,7 +5,10 @@ import { getField } from '../fields.ts'
 /** Position in a file: the byte at which a row begins, and the number of rows before it. */
 export type CsvPosition = { bytes: number; row: number }
 
-/** A row of a file, with its number, from 1, as a spreadsheet shows it. `next` is the position behind it. */
+/**
+ * A row of a file, with its number, from 1, as a spreadsheet shows it. `next` is the position behind it. A row without
+ * content has no cells.
+ */
 export type CsvRow = { row: number; next: CsvPosition } & (
   | { cells: string[]; problem?: never }
   /** The reason why the row cannot be read. */
@@ -20,6 +23,13 @@ export type CsvSource = {
 
 /** A row that is longer is not read. A quote that is never closed makes a row of all that follows. */
 const ROW_CHARS_MAX = 64 * 1024
+const CELLS_MAX = 1000
+/**
+ * The parser counts neither empty cells nor quotes as characters. Where a row of so many bytes has not ended, the parsing
+ * is given up, so that a row of nothing but delimiters takes no memory without end.
+ */
+const ROW_BYTES_MAX = 512 * 1024
+const TOO_LONG = `The row has more than ${ROW_CHARS_MAX} characters, or a quote that is not closed`
 /** Each row that cannot be read costs another look at what follows it. */
 const PROBLEMS_MAX = 100
 
@@ -30,24 +40,26 @@ export class CsvMalformedError extends Error {
 
 /**
  * Reads the rows behind a position, as fast as they are taken. A row that cannot be read is reported, and the reading goes
- * on in the line after its first one. Rows without content are counted and left out.
+ * on in the line after its first one.
  * @throws CsvMalformedError, or the error of the file
  */
 export async function* readCsv(source: CsvSource, start: CsvPosition): AsyncGenerator<CsvRow> {
   let position = start
-  for (let problems = 0; ; problems += 1) {
-    if (problems > PROBLEMS_MAX)
-      throw new CsvMalformedError(`More than ${PROBLEMS_MAX} rows have a quote that is not closed, or are too long`)
+  for (let problems = 1; ; problems += 1) {
     let problem: string | undefined
     for await (const rows of parseFrom(source, position)) {
       if (typeof rows === 'string') problem = rows
-      else for (const row of rows) if (row.cells?.some((cell) => cell !== '')) yield row
+      else yield* rows
       position = typeof rows === 'string' ? position : (rows.at(-1)?.next ?? position)
     }
     if (problem === undefined) return
-    const next = { bytes: await findNextLine(source, position.bytes), row: position.row + 1 }
-    yield { row: next.row, next, problem }
-    position = next
+    if (problems > PROBLEMS_MAX)
+      throw new CsvMalformedError(`More than ${PROBLEMS_MAX} rows have a quote that is not closed, or are too long`)
+    const { bytes, isEnd } = await findNextLine(source, position.bytes)
+    position = { bytes, row: position.row + 1 }
+    yield { row: position.row, next: position, problem }
+    // A store has no part of a file from its end on.
+    if (isEnd) return
   }
 }
 
@@ -55,6 +67,8 @@ export async function* readCsv(source: CsvSource, start: CsvPosition): AsyncGene
 async function* parseFrom({ delimiter, open }: CsvSource, start: CsvPosition): AsyncGenerator<CsvRow[] | string> {
   let rows: CsvRow[] = []
   let { row } = start
+  let length = 0
+  let end = 0
   // Nothing is left in the parser: it would drop the rows before one that cannot be read.
   const parser = parse({
     delimiter,
@@ -64,7 +78,8 @@ async function* parseFrom({ delimiter, open }: CsvSource, start: CsvPosition): A
     max_record_size: ROW_CHARS_MAX,
     on_record: (cells: string[], { bytes }) => {
       row += 1
-      rows.push({ row, cells, next: { bytes: start.bytes + bytes, row } })
+      end = bytes
+      rows.push({ row, next: { bytes: start.bytes + bytes, row }, ...toContent(cells) })
       return null
     },
   })
@@ -72,19 +87,25 @@ async function* parseFrom({ delimiter, open }: CsvSource, start: CsvPosition): A
   const take = () => rows.splice(0)
   for await (const chunk of await open(start.bytes)) {
     const error = await new Promise<unknown>((resolve) => parser.write(chunk, resolve))
+    length += chunk.length
     yield take()
     if (error) return yield describe(error)
+    if (length - end > ROW_BYTES_MAX) return yield TOO_LONG
   }
   const error = await new Promise<unknown>((resolve) => parser.end(resolve))
   yield take()
   if (error) yield describe(error)
 }
 
+function toContent(cells: string[]): { cells: string[] } | { problem: string } {
+  if (cells.length > CELLS_MAX) return { problem: `The row has more than ${CELLS_MAX} cells` }
+  return { cells: cells.some((cell) => cell !== '') ? cells : [] }
+}
+
 /** @throws the error unless it is about a row */
 function describe(error: unknown): string {
   const code: unknown = getField(error, 'code')
-  if (code === 'CSV_MAX_RECORD_SIZE')
-    return `The row has more than ${ROW_CHARS_MAX} characters, or a quote that is not closed`
+  if (code === 'CSV_MAX_RECORD_SIZE') return TOO_LONG
   if (code === 'CSV_QUOTE_NOT_CLOSED') return 'The row has a quote that is not closed'
   throw error
 }
@@ -92,20 +113,19 @@ function describe(error: unknown): string {
 const CR = 13
 const LF = 10
 
-/** Finds the beginning of the next line, or the end of the file. */
-async function findNextLine({ open }: CsvSource, start: number): Promise<number> {
+/** Finds the beginning of the next line, or the end of the file if there is none. */
+async function findNextLine({ open }: CsvSource, start: number): Promise<{ bytes: number; isEnd: boolean }> {
   let bytes = start
-  let hasReturn = false
+  let previous: number | undefined
   for await (const chunk of await open(start)) {
     const buffer: Buffer = chunk
     for (const byte of buffer) {
-      if (hasReturn) return byte === LF ? bytes + 1 : bytes
+      if (previous === LF || (previous === CR && byte !== LF)) return { bytes, isEnd: false }
       bytes += 1
-      if (byte === LF) return bytes
-      hasReturn = byte === CR
+      previous = byte
     }
   }
-  return bytes
+  return { bytes, isEnd: true }
 }
 
 /** Returns the delimiter that the first line has most of, outside of quotes. */

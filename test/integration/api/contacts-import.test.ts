@@ -200,6 +200,16 @@ describe('POST /api/contacts/import', function () {
     expect([large.status, large.body.code]).to.deep.equal([413, 'body_too_large'])
   })
 
+  it('counts rows without content, and refuses a file that is nearly nothing else', async () => {
+    const job = await run(`name,phone\n${'\n'.repeat(45_000)}Ana,${newPhone()}\n`)
+    expect(job).to.deep.include({ status: 'completed' })
+    expect(job.counts).to.deep.include({ total: 1, created: 1 })
+    expect((await readResults(job))[0]?.line).to.equal(45_002)
+    const { status, body } = await importCsv(workspace, `name,phone\nAna,1${'\n'.repeat(20 * 1024 * 1024)}`)
+    expect([status, body.code]).to.deep.equal([413, 'too_many_rows'])
+    expect(body.error).to.match(/of which many are empty/)
+  })
+
   it('belongs to its workspace, and viewers do not import', async () => {
     const { id } = await run(buildCsv(2))
     const other = await buildWorkspace(app)

@@ -44,11 +44,47 @@ describe('reading CSV', () => {
     ])
   })
 
-  it('counts rows without content, and leaves them out', async () => {
+  it('reads rows without content as rows without cells', async () => {
     expect(toCells(await readAll('a;b\n\n;\nx;y\n\n', { delimiter: ';' }))).to.deep.equal([
       [1, ['a', 'b']],
+      [2, []],
+      [3, []],
       [4, ['x', 'y']],
+      [5, []],
     ])
+  })
+
+  it('reports a row of more than 1,000 cells, and reads the lines after it', async () => {
+    const content = `a,b\n${','.repeat(1000)}\n${','.repeat(999)}x\n`
+    const rows = toCells(await readAll(content, { partBytes: 65_536 }))
+    expect(rows[1]).to.deep.equal([2, 'The row has more than 1000 cells'])
+    expect(rows[2]?.[1]).to.have.length(1000)
+  })
+
+  it('reports a row of 20 million delimiters before it takes their memory', async () => {
+    const content = `a,b\n${','.repeat(20 * 1024 * 1024)}\nx,y\n`
+    const started = process.memoryUsage().rss
+    const rows = toCells(await readAll(content, { partBytes: 65_536 }))
+    expect(process.memoryUsage().rss - started).to.be.below(150 * 1024 * 1024)
+    expect(rows[1]?.[1]).to.match(/has more than 65536 characters/)
+    expect(rows[2]).to.deep.equal([3, ['x', 'y']])
+  })
+
+  it('does not read on from the end of a file whose last row cannot be read', async () => {
+    for (const end of ['', '\n', '\r\n', '\r']) {
+      const content = `a,b\n"open,1${end}`
+      const source = toSource(content, { delimiter: ',', partBytes: 7 })
+      const rows: CsvRow[] = []
+      const open = (start: number) => {
+        expect(start).to.be.below(content.length)
+        return source.open(start)
+      }
+      for await (const row of readCsv({ delimiter: ',', open }, START)) rows.push(row)
+      expect(toCells(rows)).to.deep.equal([
+        [1, ['a', 'b']],
+        [2, 'The row has a quote that is not closed'],
+      ])
+    }
   })
 
   it('reports a quote that is not closed in its row, and reads the lines after it', async () => {
@@ -75,8 +111,8 @@ describe('reading CSV', () => {
           .map((row) => `${row.map((value) => `"${value.replaceAll('"', '""')}"`).join(',')}\r\n`)
           .join('')
         const rows = await readAll(content)
-        const withContent = cells.filter((row) => row.some((value) => value !== ''))
-        expect(rows.map((row) => row.cells)).to.deep.equal(withContent)
+        const expected = cells.map((row) => (row.some((value) => value !== '') ? row : []))
+        expect(rows.map((row) => row.cells)).to.deep.equal(expected)
         for (const [index, { next }] of rows.entries())
           expect(await readAll(content, { start: next })).to.deep.equal(rows.slice(index + 1))
       }),
