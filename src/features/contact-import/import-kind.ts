@@ -22,6 +22,8 @@ const PORTION_ALL_ROWS = 20_000
 /** Creates and changes contacts from a file, row by row in its order. */
 export const contactsImport: JobKind<Line> = {
   type: 'contacts_import',
+  role: 'agent',
+  scope: 'contacts:write',
 
   async *read(scope, job) {
     const { id, input, cursor, total } = job

@@ -1,5 +1,7 @@
 import type { Job as JobRow, JobItemStatus } from '../../models/jobs.ts'
+import type { Role } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import type { ApiScope } from '../../trpc/api-scopes.ts'
 import type { JobType } from './schema.ts'
 
 /** The result of a line: what was created or changed, or why that failed. */
@@ -24,6 +26,9 @@ export type Portion<Line> = {
  */
 export type JobKind<Line = unknown> = {
   type: JobType
+  /** What the member or API key that created a job needs, until it has ended. */
+  role: Role
+  scope: ApiScope
   /** Reads the portions behind `job.cursor`, of at most 500 lines each. It is called outside of a transaction. */
   read(scope: Scope, job: JobRow): AsyncIterable<Portion<Line>>
   /**

@@ -4,9 +4,10 @@ import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Job as Wakeup } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
-import type { Actor } from '../../scope/dependencies.ts'
+import { type Actor, includesRole, type Role } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { expandGrants } from '../../trpc/api-scopes.ts'
 import { jobsWakeup } from '../automation/jobs.ts'
 import { endJob } from './end-job.ts'
 import type { JobItem, JobKind, JobKinds, Portion } from './job-kind.ts'
@@ -37,12 +38,33 @@ export async function runJobs(
   // A process of a later version may have created it, and does it.
   if (!kind) return postpone(scope, job, RETRY_MS)
   try {
-    await work(scope, kind, job, signal)
+    if (await hasRights(scope, job, kind)) await work(scope, kind, job, signal)
+    else await endJob(scope, job, { status: 'canceled', error: RIGHTS_ENDED })
   } catch (error) {
     // When the lease has ended, the portion is tried again.
     if (isGeneralOutage(error)) throw error
     await recordFailure(scope, job, error)
   }
+}
+
+const RIGHTS_ENDED = {
+  code: 'forbidden',
+  message: 'The member or API key that created the job may not do this any more. What was done stays',
+}
+
+/** Returns true if the creator of a job may still do it: a member with the role, or a key with the scope. */
+async function hasRights(scope: Scope, { actor }: JobRow, kind: JobKind): Promise<boolean> {
+  const { tenantId } = scope
+  if (actor.type === 'user') {
+    const [member] = await scope.sql<{ role: Role }>('findRoleOfCreator')`
+      select role from memberships where workspace_id = ${tenantId} and user_id = ${actor.id}`
+    return member !== undefined && includesRole(member.role, kind.role)
+  }
+  if (actor.type !== 'key') return true
+  const [key] = await scope.sql<{ grants: string[] }>('findGrantsOfCreator')`
+    select grants from api_keys where tenant_id = ${tenantId} and id = ${actor.id} and revoked_at is null
+      and (expires_at is null or expires_at > ${scope.now()})`
+  return key !== undefined && expandGrants(key.grants).has(kind.scope)
 }
 
 /** Claims the oldest job of the workspace, unless another worker is at it or it is to be tried later. */

@@ -9,6 +9,8 @@ import { applyToRun, readTargets, type Target } from './targets.ts'
 /** Cancels runs as `cancelRun` does. Those that have finished meanwhile stay as they are. */
 export const runsCancel: JobKind<Target> = {
   type: 'runs_cancel',
+  role: 'admin',
+  scope: 'runs:write',
 
   read: readTargets,
 

@@ -17,6 +17,8 @@ type Line = Target & { replay: PreparedReplay | AppError }
  */
 export const runsReplay: JobKind<Line> = {
   type: 'runs_replay',
+  role: 'admin',
+  scope: 'runs:write',
 
   async *read(scope, job) {
     const options = ReplayOptions.parse(job.input)

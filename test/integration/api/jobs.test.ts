@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { purgeJobs } from '../../../src/features/jobs/purge-jobs.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
-import { buildContact, buildWorkspace } from '../../factories.ts'
+import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
@@ -134,6 +134,28 @@ describe('jobs', function () {
     expect(counts).to.deep.equal({ total: 3, created: 0, updated: 0, unchanged: 0, failed: 0 })
     expect(await start(buildCsv(3))).to.not.equal(id)
     await app.work()
+  })
+
+  it('are canceled once their creator is demoted or removed, or the API key revoked', async () => {
+    const { csv, release } = await holdFirstPortion()
+    const first = await start(csv)
+    await waitForLock()
+    const [demoted, removed] = [await buildMember(workspace, 'agent'), await buildMember(workspace, 'agent')]
+    const ids = [await start(buildCsv(1, { from: 7000 }), demoted), await start(buildCsv(1, { from: 7001 }), removed)]
+    const key = await workspace.call('POST', '/api/api-keys', { name: 'Imports', scopes: ['contacts:write'] })
+    const actor = { type: 'key', id: key.id, name: 'Imports', scopes: ['contacts:write'], channelIds: null }
+    const ofKey = await start(buildCsv(1, { from: 7002 }))
+    await app.system.db('jobs').where({ id: ofKey }).update({ actor })
+    await workspace.call('PATCH', `/api/members/${demoted.userId}`, { role: 'viewer' })
+    await workspace.call('DELETE', `/api/members/${removed.userId}`)
+    await workspace.call('DELETE', `/api/api-keys/${key.id}`)
+    await release()
+    await app.work()
+    for (const id of [...ids, ofKey]) {
+      const job = await getJob(id)
+      expect([job.status, job.error?.code, countStored(job)]).to.deep.equal(['canceled', 'forbidden', 0])
+    }
+    expect((await getJob(first)).status).to.equal('completed')
   })
 
   it('are deleted with their results 30 days after their end', async () => {
