@@ -44,7 +44,7 @@ export function mapColumns(headers: string[], { mapping = {}, mode, matchBy }: I
   const unknown = Object.keys(mapping).find((header) => !names.includes(header))
   if (unknown !== undefined) throw csvError(`The mapping names a column ${quote(unknown)}, and the first row has none`)
   const columns = names.map((header) => ({
-    header: header.slice(0, 200),
+    header: header.slice(0, 200).toWellFormed(),
     target: Object.hasOwn(mapping, header) ? (mapping[header] ?? null) : recognize(header),
   }))
   const targets = columns.flatMap((column) => column.target ?? [])
@@ -69,7 +69,7 @@ export function csvError(message: string): InvalidError {
 }
 
 function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 50))
+  return JSON.stringify(text.slice(0, 50).toWellFormed())
 }
 
 /** Converts a row to an item of a bulk call, which checks it. Empty cells are left out. Returns a text if it has a problem. */

@@ -214,14 +214,19 @@ describe('jobs on runs whose workers are killed', function () {
   async function killWorkers({ id }: { id: string }): Promise<void> {
     const environment = { DATABASE_URL: app.databaseUrl, ROLES: 'worker', DATA_DIR: app.dataDir }
     const countItems = async () => (await app.system.db('job_items').where({ job_id: id })).length
+    const isRunning = async () => (await app.system.db('jobs').where({ id, status: 'running' })).length
+    let killed = 0
     for (let kill = 1; kill <= KILLS; kill += 1) {
       await worker?.kill()
+      if (kill > 1) killed += await isRunning()
       // What another process would wait for: the time for which the killed one had claimed the job.
       await app.system.db('jobs').where({ id }).whereNotNull('work_at').update({ work_at: new Date() })
       worker = await startParleyProcess(environment)
       await waitUntil(async () => (await countItems()) >= (RUNS * kill) / (KILLS + 2))
     }
     await worker?.kill()
+    killed += await isRunning()
+    expect(killed, 'workers killed while the job was running').to.be.above(0)
     await app.system.db('jobs').where({ id }).whereNotNull('work_at').update({ work_at: new Date() })
     worker = await startParleyProcess(environment)
     await waitUntil(async () => (await workspace.call('GET', `/api/jobs/${id}`)).status === 'completed')
