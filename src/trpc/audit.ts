@@ -29,11 +29,15 @@ export function startAudit(
 }
 
 /**
- * Records that a member or API key of a workspace attempted what it may not do: the first attempt of an action in a
- * minute in each process, and a bounded number in a day, so that nobody can fill the table.
+ * Records that a member or API key attempted what it may not do in the workspace that the call is about: the first attempt
+ * of an action in a minute in each process, and a bounded number in a day, so that nobody can fill the table.
  */
-export async function recordRefusal(ctx: RequestContext, action: string): Promise<void> {
-  const caller = ctx.key ?? ctx.caller
+export async function recordRefusal(
+  ctx: RequestContext,
+  { caller: user, key }: Pick<RequestContext, 'caller' | 'key'>,
+  action: string,
+): Promise<void> {
+  const caller = key ?? user
   if (!caller || typeof caller.workspace !== 'object') return
   const scope = ctx.openScope(caller, caller.workspace.id, undefined, startAudit(ctx, action, 'refused'))
   try {

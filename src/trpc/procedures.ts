@@ -27,6 +27,8 @@ const t = initTRPC
 export const router = t.router
 export const mergeRouters = t.mergeRouters
 
+type Access = Pick<RequestContext, 'caller' | 'key'>
+
 type Call = {
   ctx: RequestContext
   type: string
@@ -35,14 +37,18 @@ type Call = {
   signal: AbortSignal | undefined
 }
 
-/** Logs and converts what a call throws, and records the mutations that a caller may not make. */
+/**
+ * Logs and converts what a call throws, and records the mutations that a caller may not make. A call whose input names
+ * another workspace than the request says so with `setAccess`.
+ */
 async function convertErrors<R extends { ok: boolean }>(
   { ctx, type, path, meta, signal }: Call,
-  call: () => Promise<R>,
+  call: (setAccess: (access: Access) => void) => Promise<R>,
 ): Promise<R> {
+  let access: Access = ctx
   let failure: unknown
   try {
-    const result = await call()
+    const result = await call((named) => (access = named))
     if (result.ok) return result
     failure = getField(result, 'error')
   } catch (error) {
@@ -51,7 +57,7 @@ async function convertErrors<R extends { ok: boolean }>(
   const error = toTrpcError(failure)
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
   const isRefused = error.cause instanceof ForbiddenError && type === 'mutation' && meta?.role
-  if (isRefused) await recordRefusal(ctx, path)
+  if (isRefused) await recordRefusal(ctx, access, path)
   const outage = findOutage(error)
   if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
@@ -75,7 +81,7 @@ export const sessionProcedure = t.procedure.use((call) =>
  * Without a scope only members are allowed.
  */
 export function authorize(
-  { caller, key }: Pick<RequestContext, 'caller' | 'key'>,
+  { caller, key }: Access,
   minimumRole: Role,
   scope: ApiScope | undefined,
 ): { caller: Caller; workspaceId: string } {
@@ -115,7 +121,7 @@ function readWithoutDirection(getRawInput: () => Promise<unknown>): () => Promis
 async function findNamedAccess(
   { caller, key, auth }: RequestContext,
   getRawInput: () => Promise<unknown>,
-): Promise<Pick<RequestContext, 'caller' | 'key'>> {
+): Promise<Access> {
   const id = caller && getField(await getRawInput(), 'organizationId')
   if (!caller || typeof id !== 'string') return { caller, key }
   const role = isUuid(id) ? await auth.findRole(caller.user.id, id) : null
@@ -125,9 +131,10 @@ async function findNamedAccess(
 function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
   // One middleware, as each costs tRPC several copies of the call.
   return t.procedure.meta({ role: minimumRole }).use((call) =>
-    convertErrors(call, async () => {
+    convertErrors(call, async (setAccess) => {
       const { ctx, type, path, meta, signal, getRawInput, next } = call
       const access = isNamed ? await findNamedAccess(ctx, getRawInput) : ctx
+      setAccess(access)
       const { caller, workspaceId } = authorize(access, minimumRole, meta?.scope)
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.

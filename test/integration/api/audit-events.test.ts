@@ -296,6 +296,24 @@ describe('audit events', () => {
     ])
   })
 
+  it('of refused calls that name a workspace in the input are of that workspace, whatever the header says', async () => {
+    const viewer = await buildMember(owner, 'viewer')
+    const own = await app.rest('POST', '/api/workspaces', { body: { name: 'Own' }, headers: { cookie: viewer.cookie } })
+    const input = { organizationId: owner.tenantId, memberId: viewer.userId, role: 'owner' }
+    const other = { organizationId: owner.tenantId, data: { name: 'Mine' } }
+    const post = (path: string, body: object, headers: object) =>
+      app.rest('POST', `/api/auth/organization/${path}`, { body, headers: { cookie: viewer.cookie, ...headers } })
+    const refused = [
+      await post('update-member-role', input, { 'x-tenant-id': own.body.id }),
+      await post('update', other, {}),
+    ]
+    expect(refused.map(({ status }) => status)).to.deep.equal([403, 403])
+    const read = async (query: string) => (await list(`actorId=${viewer.userId}${query}`)).map(({ outcome }) => outcome)
+    expect(await read('')).to.deep.equal(['refused', 'refused'])
+    const { body } = await app.rest('GET', '/api/audit-events', { session: { ...session(viewer), tenantId: own.body.id } })
+    expect(body.items.map(({ action }: AuditEvent) => action)).to.deep.equal(['workspaces.create'])
+  })
+
   it('are streamed as lines, all that match, and the export is one itself', async () => {
     await buildContact(owner)
     await insertCopies(2500)
