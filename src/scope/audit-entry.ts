@@ -12,8 +12,16 @@ export type AuditTarget = { type: string; id: string }
 /** The request that an audit event comes from. */
 export type AuditContext = { address: string | null; userAgent: string | null; requestId: string }
 
-/** A field that a call sets. Its values are stored only if `mayStore` returns true: enums, booleans and IDs. */
-export type AuditedField = { path: readonly string[]; value: unknown; mayStore: (value: unknown) => boolean }
+/**
+ * A field that a call sets. Its values are stored only if `mayStore` returns true: enums, booleans and IDs. That of a `whole`
+ * is an object, which replaces the previous one, and whose own fields are listed as well.
+ */
+export type AuditedField = {
+  path: readonly string[]
+  value: unknown
+  mayStore: (value: unknown) => boolean
+  isWhole: boolean
+}
 
 /** The content of the input of a call. `createdType` is the type of the object whose ID the call returns. */
 type Description = { targets: AuditTarget[]; fields: AuditedField[]; createdType?: string | undefined }
@@ -33,6 +41,7 @@ export class AuditEntry {
   #created: AuditTarget[] = []
   #added: AuditTarget[] = []
   #previous: object | undefined
+  #isChanged = false
   #isDropped = false
 
   constructor(options: Options) {
@@ -49,6 +58,7 @@ export class AuditEntry {
     this.#created = []
     this.#added = []
     this.#previous = undefined
+    this.#isChanged = false
     this.#isDropped = false
   }
 
@@ -58,11 +68,13 @@ export class AuditEntry {
   }
 
   /**
-   * Compares the input with the row as it was. Fields that are equal are left out; if all are, nothing is written, and
-   * those that may be stored have the previous value, too.
+   * Compares the input with the row as it was. Fields that are equal are left out, and those that may be stored have the
+   * previous value, too. An object that lacks fields of the previous one is not equal. If all fields are equal, nothing is
+   * written, unless `isChanged` says that the call changes something that the input does not have.
    */
-  compareWith(previous: object): void {
+  compareWith(previous: object, { isChanged = false } = {}): void {
     this.#previous = previous
+    this.#isChanged = isChanged
   }
 
   /** Adds objects that the input does not name. */
@@ -80,7 +92,8 @@ export class AuditEntry {
   async write(db: Database, { tenantId, actor, now }: Origin): Promise<void> {
     const { targets, fields } = this.#description
     const changed = this.#listChanged(fields)
-    const isUnchanged = this.#previous !== undefined && fields.length > 0 && changed.length === 0
+    const isEqual = this.#previous !== undefined && fields.length > 0 && changed.length === 0
+    const isUnchanged = isEqual && !this.#isChanged
     if (this.#isDropped || isUnchanged) return
     const all = [...targets, ...this.#created, ...this.#added]
     const distinct = [...new Map(all.map((target) => [`${target.type} ${target.id}`, target])).values()]
@@ -98,14 +111,20 @@ export class AuditEntry {
   }
 
   #listChanged(fields: AuditedField[]): StoredField[] {
-    return fields.flatMap(({ path, value, mayStore }) => {
+    return fields.flatMap(({ path, value, mayStore, isWhole }) => {
       const name = path.join('.')
       const previous = readPath(this.#previous, path)
+      if (isWhole) return lacksFields(value, previous) ? [{ name }] : []
       if (previous !== undefined && isDeepStrictEqual(previous, value ?? null)) return []
       const isStored = mayStore(value) && (previous === undefined || mayStore(previous))
       return [isStored ? { name, ...(previous === undefined ? {} : { from: previous }), to: value ?? null } : { name }]
     })
   }
+}
+
+/** Returns true if an object does not have all fields of the previous one that are set. */
+function lacksFields(value: unknown, previous: unknown): boolean {
+  return Object.entries(previous ?? {}).some(([name, one]) => (one ?? null) !== null && getField(value, name) === undefined)
 }
 
 /** Returns the value at a path, null if it is empty, and undefined if the object has no such field. */

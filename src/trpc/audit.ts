@@ -104,20 +104,22 @@ export function toType(segment: string): string {
   return segment.replace(/s$/, '').replaceAll('-', '_')
 }
 
-type FieldPlan = Pick<AuditedField, 'path' | 'mayStore'> & { isId: boolean }
+type FieldPlan = Pick<AuditedField, 'path' | 'mayStore' | 'isWhole'> & { isId: boolean }
 
-function readField({ path, mayStore }: FieldPlan, input: unknown): AuditedField[] {
+function readField({ path, mayStore, isWhole }: FieldPlan, input: unknown): AuditedField[] {
   const value = path.reduce(getField, input)
-  return value === undefined ? [] : [{ path, mayStore, value }]
+  return value === undefined ? [] : [{ path, mayStore, value, isWhole: isWhole && value !== null }]
 }
 
 /** Lists the fields of a schema. Free keys, texts, numbers and times are named at most: they may tell of people. */
 function planFields(schema: z.core.$ZodType, path: string[]): FieldPlan[] {
   const inner = unwrap(schema)
-  if (inner instanceof z.ZodObject && path.length < DEPTH_MAX)
-    return Object.entries(inner.shape).flatMap(([name, field]) => planFields(field, [...path, name]))
+  const isWhole = inner instanceof z.ZodObject && path.length < DEPTH_MAX
   const mayStore = toCheck(inner)
-  return [{ path, isId: isId(inner), mayStore: (value) => value === null || mayStore(value) }]
+  const field = { path, isId: isId(inner), isWhole, mayStore: (value: unknown) => value === null || mayStore(value) }
+  if (!isWhole) return [field]
+  const fields = Object.entries(inner.shape).flatMap(([name, one]) => planFields(one, [...path, name]))
+  return path.length > 0 ? [field, ...fields] : fields
 }
 
 function toCheck(schema: z.core.$ZodType): (value: unknown) => boolean {

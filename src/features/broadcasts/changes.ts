@@ -58,7 +58,8 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
   const { broadcastId, channelId, templateId, audience, ...columns } = input
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(BroadcastRow, broadcastId)
-    tx.audit?.compareWith(existing)
+    const { recipientCount, ...lists } = existing.audience
+    tx.audit?.compareWith({ ...existing, audience: { ...lists, recipients: recipientCount || null } })
     if (!EDITABLE.includes(existing.status)) {
       throw new ConflictError(
         'broadcast_not_editable',

@@ -50,7 +50,6 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
   const secrets = definedFields({ accessToken, appSecret, verifyToken })
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(ChannelRow, channelId)
-    tx.audit?.compareWith(existing)
     const hasSecrets = Object.keys(secrets).length > 0
     if (existing.kind === 'sandbox' && (hasSecrets || status || wabaId)) {
       throw new ConflictError(
@@ -61,6 +60,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
     const context = sealContext(tx.tenantId, channelId)
     const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)
     const isReconnected = status === 'connected' || (hasSecrets && existing.status === 'degraded')
+    tx.audit?.compareWith(existing, { isChanged: isReconnected })
     await tx
       .query(ChannelRow)
       .findOne('id', channelId)

@@ -24,7 +24,11 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
   const resumesAutomation = status === 'closed' || automation?.state === 'on'
   return scope.transaction(async (tx) => {
     const existing = await tx.lock(ConversationRow, conversationId)
-    tx.audit?.compareWith({ ...existing, automation: { state: existing.automationState } })
+    const { automationState: state, automationReason: reason, automationUntil: until } = existing
+    tx.audit?.compareWith(
+      { ...existing, automation: { state, reason, until } },
+      { isChanged: resumesAutomation && state === 'paused' },
+    )
     if (assigneeId) await assertMember(tx, assigneeId)
     const { contactId } = existing
     const now = tx.now()

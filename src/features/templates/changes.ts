@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
-import { definedFields } from '../../platform/fields.ts'
+import { definedFields, getField } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -55,22 +56,23 @@ export function updateTemplate(scope: Scope, input: UpdateTemplate): Promise<Tem
       const template = await tx.lock(TemplateRow, templateId)
       const { kind } = await tx.get(Channel, template.channelId)
       assertEditable(template, kind, tx.now())
-      tx.audit?.compareWith(template)
       if (template.providerTemplateId !== null && (name ?? template.name) !== template.name) throw isKnownError('name')
       if (template.providerTemplateId !== null && (language ?? template.language) !== template.language) {
         throw isKnownError('language')
       }
       const content = body ?? components
+      const changes = {
+        ...definedFields({ name, language, category }),
+        ...(content === undefined ? {} : contentColumns(toComponents(input))),
+        status: kind === 'sandbox' ? ('approved' as const) : ('draft' as const),
+      }
+      // A text replaces components that it does not name, and a rejected template becomes a draft.
+      const isChanged = Object.entries(changes).some(([name, value]) => !isDeepStrictEqual(getField(template, name), value))
+      tx.audit?.compareWith(template, { isChanged })
       await tx
         .query(TemplateRow)
         .findOne('id', templateId)
-        .patch({
-          ...definedFields({ name, language, category }),
-          ...(content === undefined ? {} : contentColumns(toComponents(input))),
-          status: kind === 'sandbox' ? 'approved' : 'draft',
-          submittedAt: null,
-          updatedAt: tx.now(),
-        })
+        .patch({ ...changes, submittedAt: null, updatedAt: tx.now() })
       await tx.record({ type: 'template.updated', data: { templateId } })
       return getTemplate(tx, { templateId })
     }),

@@ -5,14 +5,23 @@ import { purgeAuditEvents } from '../../../src/features/retention/purge-rows.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY } from '../../../src/platform/time.ts'
 import { REFUSALS_PER_DAY_MAX } from '../../../src/trpc/audit.ts'
-import { buildContact, buildMember, buildTemplate, buildWorkspace, newPhone } from '../../factories.ts'
+import {
+  buildChannel,
+  buildContact,
+  buildCredential,
+  buildMember,
+  buildTemplate,
+  buildWorkspace,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type AuditEvent = ApiResponse['body']
 
-const REFUSALS = 1000
+const REFUSALS = 150
 
 describe('audit events', () => {
   let app: TestApp
@@ -131,6 +140,50 @@ describe('audit events', () => {
     expect(event).to.deep.include({ action: 'workspace.update', targets: [] })
     expect(event.fields).to.deep.equal([{ name: 'language' }, { name: 'country' }])
     expect(await patch({ name: 'Casa' })).to.deep.equal([])
+  })
+
+  it('are written for what an input removes by leaving it out, such as an exclusion or a credential', async () => {
+    const { id: templateId } = await buildTemplate(owner)
+    const { id: excluded } = await buildContact(owner)
+    const { id: group } = await owner.call('POST', '/api/groups', { name: 'G' })
+    const audience = { groupIds: [group] }
+    const draft = { name: 'B', templateId, audience: { ...audience, exclude: { contactIds: [excluded] } } }
+    const { id } = await owner.call('POST', '/api/broadcasts', draft)
+    const patch = (path: string, body: object) => audit((headers) => owner.request('PATCH', path, body, headers))
+    expect(await patch(`/api/broadcasts/${id}`, { audience: draft.audience })).to.deep.equal([])
+    const [event] = await patch(`/api/broadcasts/${id}`, { name: 'B', audience })
+    expect(event.fields).to.deep.equal([{ name: 'audience' }])
+    expect(await patch(`/api/broadcasts/${id}`, { name: 'B', audience })).to.deep.equal([])
+    const [emptied] = await patch(`/api/broadcasts/${id}`, { name: 'B', audience: {} })
+    expect(emptied.fields).to.deep.equal([{ name: 'audience' }])
+
+    const { id: credentialId } = await buildCredential(owner)
+    const config = { method: 'GET', url: 'https://shop.example.com/quotes' }
+    const schemas = { inputSchema: { type: 'object' }, outputSchema: { type: 'object' } }
+    const tool = { name: 'quote', title: 'T', description: 'D', ...schemas, effect: 'read' }
+    const { id: toolId } = await owner.call('POST', '/api/tools', { ...tool, config: { ...config, credentialId } })
+    const [bare] = await patch(`/api/tools/${toolId}`, { title: 'T', config })
+    expect(bare.fields).to.deep.equal([{ name: 'config' }])
+  })
+
+  it('are written for what an equal input changes beside its fields', async () => {
+    const channel = await buildChannel(owner)
+    const { id: templateId } = await buildTemplate(owner, { channelId: channel.id, body: 'B' })
+    await app.system.db('templates').where('id', templateId).update({ status: 'rejected' })
+    const patch = (path: string, body: object) => audit((headers) => owner.request('PATCH', path, body, headers))
+    expect(await patch(`/api/templates/${templateId}`, { body: 'B' })).to.have.length(1)
+    expect(await patch(`/api/templates/${templateId}`, { body: 'B' })).to.deep.equal([])
+    const { id: contactId } = await buildContact(owner)
+    await sendAsCustomer(owner, { contactId })
+    const { items } = await owner.call('GET', `/api/conversations?contactId=${contactId}`)
+    const path = `/api/conversations/${items[0].id}`
+    const until = new Date(app.clock.now().getTime() + DAY).toISOString()
+    expect(await patch(path, { automation: { state: 'paused', until } })).to.have.length(1)
+    expect(await patch(path, { automation: { state: 'paused' } })).to.have.length(1)
+    await patch(path, { status: 'closed' })
+    expect(await patch(path, { status: 'closed' })).to.deep.equal([])
+    await patch(path, { automation: { state: 'paused' } })
+    expect(await patch(path, { status: 'closed' })).to.have.length(1)
   })
 
   it('have the state of a consent', async () => {
@@ -270,8 +323,8 @@ describe('audit events', () => {
 
   it(`of ${REFUSALS} refused attempts of an operation are one, and of a member at most ${REFUSALS_PER_DAY_MAX} in a day`, async () => {
     const viewer = await buildMember(owner, 'viewer')
-    for (let start = 0; start < REFUSALS; start += 100) {
-      const calls = Array.from({ length: 100 }, () => viewer.request('POST', '/api/tags', { name: 'x' }))
+    for (let start = 0; start < REFUSALS; start += 50) {
+      const calls = Array.from({ length: 50 }, () => viewer.request('POST', '/api/tags', { name: 'x' }))
       const statuses = new Set((await Promise.all(calls)).map(({ status }) => status))
       expect([...statuses]).to.deep.equal([403])
     }
@@ -330,7 +383,7 @@ describe('audit events', () => {
     const filtered = await owner.request('GET', '/api/audit-events?action=tags.create', undefined, ndjson)
     expect(filtered.body).to.equal('')
     const limited = await owner.request('GET', '/api/audit-events?limit=1', undefined, ndjson)
-    expect(limited.body).to.deep.include({ error: 'limit is not a filter of this export' })
+    expect(limited.body).to.deep.include({ error: 'limit is not a field of this request' })
     const viewer = await buildMember(owner, 'viewer')
     expect((await viewer.request('GET', '/api/audit-events', undefined, ndjson)).status).to.equal(403)
     expect(await list('action=audit-events.export')).to.have.length(2)
