@@ -28,6 +28,7 @@ type Description = { targets: AuditTarget[]; fields: AuditedField[]; createdType
 
 type Options = { action: string; outcome: 'succeeded' | 'refused'; context: AuditContext }
 type Origin = { tenantId: string; actor: { type: 'user' | 'key' | 'system'; id: string | null }; now: Date }
+type Committed = { targets: AuditTarget[]; previous: object | undefined }
 type StoredField = { name: string; from?: unknown; to?: unknown }
 
 /**
@@ -40,6 +41,7 @@ export class AuditEntry {
   #description: Description = { targets: [], fields: [] }
   #created: AuditTarget[] = []
   #added: AuditTarget[] = []
+  #committed: Committed = { targets: [], previous: undefined }
   #previous: object | undefined
   #isChanged = false
   #isDropped = false
@@ -53,13 +55,24 @@ export class AuditEntry {
     this.#description = description
   }
 
-  /** Forgets what a transaction said that is repeated, or an earlier one of the call. */
+  /** Forgets what a transaction said that was rolled back. */
   begin(): void {
     this.#created = []
     this.#added = []
     this.#previous = undefined
     this.#isChanged = false
     this.#isDropped = false
+  }
+
+  /** Keeps what a transaction said that was committed, to which later ones of the call add. */
+  keep(): void {
+    if (this.#isDropped) return
+    const { targets, previous } = this.#committed
+    this.#committed = {
+      targets: [...targets, ...this.#created, ...this.#added],
+      previous: this.#previous ?? previous,
+    }
+    this.begin()
   }
 
   /** Writes nothing in this transaction, which changes nothing. */
@@ -95,7 +108,7 @@ export class AuditEntry {
     const isEqual = this.#previous !== undefined && fields.length > 0 && changed.length === 0
     const isUnchanged = isEqual && !this.#isChanged
     if (this.#isDropped || isUnchanged) return
-    const all = [...targets, ...this.#created, ...this.#added]
+    const all = [...targets, ...this.#committed.targets, ...this.#created, ...this.#added]
     const distinct = [...new Map(all.map((target) => [`${target.type} ${target.id}`, target])).values()]
     const listed = distinct.slice(0, TARGETS_MAX)
     const { action, outcome, context } = this.#options
@@ -113,7 +126,7 @@ export class AuditEntry {
   #listChanged(fields: AuditedField[]): StoredField[] {
     return fields.flatMap(({ path, value, mayStore, isWhole }) => {
       const name = path.join('.')
-      const previous = readPath(this.#previous, path)
+      const previous = readPath(this.#previous ?? this.#committed.previous, path)
       if (isWhole) return lacksFields(value, previous) ? [{ name }] : []
       if (previous !== undefined && isDeepStrictEqual(previous, value ?? null)) return []
       const isStored = mayStore(value) && (previous === undefined || mayStore(previous))
@@ -124,7 +137,9 @@ export class AuditEntry {
 
 /** Returns true if an object does not have all fields of the previous one that are set. */
 function lacksFields(value: unknown, previous: unknown): boolean {
-  return Object.entries(previous ?? {}).some(([name, one]) => (one ?? null) !== null && getField(value, name) === undefined)
+  return Object.entries(previous ?? {}).some(
+    ([name, one]) => (one ?? null) !== null && getField(value, name) === undefined,
+  )
 }
 
 /** Returns the value at a path, null if it is empty, and undefined if the object has no such field. */

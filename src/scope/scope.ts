@@ -151,6 +151,7 @@ export class Scope {
       this.#ending.events.push(...events)
       this.#ending.outdatedKeys.push(...outdatedKeys)
     } else {
+      this.audit?.keep()
       for (const key of outdatedKeys) this.#dependencies.cache.delete(key)
       if (events.length > 0) this.#dependencies.notifications.publish('events', this.tenantId)
     }

@@ -85,7 +85,10 @@ function describeInput(meta: ProcedureMeta, schema: z.ZodType): Middleware {
     const index = segments.indexOf(`{${name}}`)
     return isId && index > 0 ? [{ name, type: toType(segments[index - 1] ?? '') }] : []
   })
-  const others = fields.filter(({ path: [name] }) => !targets.some((target) => target.name === name))
+  // The calls of aliases name objects in the body, and their features add these objects.
+  const names =
+    meta.action === undefined ? targets : fields.filter(({ isId }) => isId).map(({ path: [name] }) => ({ name }))
+  const others = fields.filter(({ path: [name] }) => !names.some((target) => target.name === name))
   return function describeCall({ input, ctx, next }) {
     const named = targets.map(({ name, type }) => ({ type, id: getField(input, name) }))
     ctx.scope?.audit?.describe({

@@ -57,7 +57,7 @@ async function convertErrors<R extends { ok: boolean }>(
   const error = toTrpcError(failure)
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
   const isRefused = error.cause instanceof ForbiddenError && type === 'mutation' && meta?.role
-  if (isRefused) await recordRefusal(ctx, access, path)
+  if (isRefused) await recordRefusal(ctx, access, meta?.action ?? path)
   const outage = findOutage(error)
   if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
@@ -138,7 +138,8 @@ function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
       const { caller, workspaceId } = authorize(access, minimumRole, meta?.scope)
       // The reads of a client that disconnects are canceled. Changes are completed, as a part of them may be committed, and
       // the reads of subscriptions are shared.
-      const audit = type === 'mutation' && meta?.unaudited === undefined ? startAudit(ctx, path) : undefined
+      const audit =
+        type === 'mutation' && meta?.unaudited === undefined ? startAudit(ctx, meta?.action ?? path) : undefined
       const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined, audit)
       const isNative = type === 'query' && ctx.transport === 'trpc'
       const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}

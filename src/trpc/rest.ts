@@ -28,6 +28,8 @@ export type ProcedureMeta = OpenApiMeta & {
    * changes.
    */
   idempotent?: boolean | 'commit'
+  /** The action of its audit events, if it is an alias of another operation. */
+  action?: string
   /** The reason why the calls of a mutation are not audited. Without one they are. */
   unaudited?: string
   /** True if it calls a provider, whose failure is answered 502. */
@@ -46,6 +48,7 @@ type Options = Pick<
   | 'status'
   | 'withoutWorkspace'
   | 'idempotent'
+  | 'action'
   | 'unaudited'
   | 'canBeMissing'
   | 'callsProvider'
@@ -67,7 +70,7 @@ const ACTIONS = { GET: 'read', POST: 'write', PUT: 'write', PATCH: 'write', DELE
  */
 export function rest(method: Method, path: `/${string}`, summary: string, options: Options = {}): ProcedureMeta {
   const { tier, status, withoutWorkspace, idempotent, canBeMissing, callsProvider, location, example } = options
-  const { unaudited, description, successDescription, public: isPublic } = options
+  const { action, unaudited, description, successDescription, public: isPublic } = options
   const tag = path.split('/')[1] ?? ''
   const isOfWorkspace = !isPublic && !withoutWorkspace
   const { scope = isOfWorkspace ? toApiScope(`${tag}:${ACTIONS[method]}`) : null } = options
@@ -85,6 +88,7 @@ export function rest(method: Method, path: `/${string}`, summary: string, option
     ...(tier ? { tier } : {}),
     ...(status ? { status } : {}),
     ...(withoutWorkspace ? { withoutWorkspace } : {}),
+    ...(action === undefined ? {} : { action }),
     ...(unaudited === undefined ? {} : { unaudited }),
     ...(canBeMissing ? { canBeMissing } : {}),
     ...(callsProvider ? { callsProvider } : {}),

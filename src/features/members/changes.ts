@@ -27,6 +27,7 @@ export async function updateMember(
   const { member, keys } = await scope.transaction(async (tx) => {
     const standing = await lockStanding(tx, { actorId: assertPerson(caller).user.id, userId })
     assertIsAdmin(standing)
+    tx.audit?.addTargets('member', [userId.toLowerCase()])
     tx.audit?.compareWith({ role: standing.role })
     if (role === undefined || role === standing.role) return { member: await getMember(tx, { userId }), keys: [] }
     assertMayChange(standing, role)
@@ -71,12 +72,17 @@ async function remove(
   })
   // Customers who write wait for one portion, however many conversations the member has.
   for (let count = 0; count < PORTIONS_MAX; count += 1) {
-    if (!(await scope.transaction((tx) => unassignPortion(tx, userId)))) break
+    const hasMore = await scope.transaction((tx) => {
+      tx.audit?.drop()
+      return unassignPortion(tx, userId)
+    })
+    if (!hasMore) break
   }
   const keys = await scope.transaction(async (tx) => {
     await check(tx)
     await revokeGranted(tx, userId, null)
     const revoked = await revokeKnownKeys(tx, userId)
+    tx.audit?.addTargets('member', [userId.toLowerCase()])
     tx.audit?.addTargets('api_key', revoked)
     await unassignPortion(tx, userId)
     await tx.sql('removeMember')`

@@ -13,12 +13,22 @@ import { updateWorkspace } from '../workspaces/settings.ts'
 import * as calls from './calls.ts'
 import * as schema from './schema.ts'
 
-/** Mounts a call of better-auth's organization plugin, an alias of another operation. It is for people. */
-function alias(method: Method, name: string, summary: string, operation: string, isOfSession = false) {
+const ACTION_OF_CREATE = 'workspaces.create'
+const ACTION_OF_ACCEPT = 'invitations.accept'
+
+/** Mounts a call of better-auth's organization plugin, an alias of another operation, which `action` names. It is for people. */
+function alias(
+  method: Method,
+  name: string,
+  summary: string,
+  operation: string,
+  { action, isOfSession = false }: { action?: string; isOfSession?: boolean } = {},
+) {
   return rest(method, `/auth/organization/${name}`, `${summary} (better-auth)`, {
     tier: 'auth',
     scope: null,
     description: `An alias of \`${operation}\` for clients of better-auth, with the same rights and effects.`,
+    ...(action === undefined ? {} : { action }),
     ...(isOfSession ? { withoutWorkspace: true } : {}),
   })
 }
@@ -26,13 +36,22 @@ function alias(method: Method, name: string, summary: string, operation: string,
 /** Procedures of the namespace `auth` about workspaces, members and invitations, under the paths of better-auth. */
 export const organizationsRouter = router({
   createOrganization: sessionProcedure
-    .meta(alias('POST', 'create', 'Create a workspace', 'POST /api/workspaces', true))
+    .meta(
+      alias('POST', 'create', 'Create a workspace', 'POST /api/workspaces', {
+        action: ACTION_OF_CREATE,
+        isOfSession: true,
+      }),
+    )
     .input(schema.CreateOrganization)
     .output(schema.Organization)
-    .mutation(({ ctx, input, path }) => calls.createOrganization({ ...ctx, audit: startAudit(ctx, path) }, input)),
+    .mutation(({ ctx, input }) =>
+      calls.createOrganization({ ...ctx, audit: startAudit(ctx, ACTION_OF_CREATE) }, input),
+    ),
 
   listOrganizations: sessionProcedure
-    .meta(alias('GET', 'list', 'List the workspaces of the account', 'GET /api/auth/get-session', true))
+    .meta(
+      alias('GET', 'list', 'List the workspaces of the account', 'GET /api/auth/get-session', { isOfSession: true }),
+    )
     .input(empty.strict())
     .output(schema.Organization.array())
     .query(({ ctx }) => calls.listOrganizations(ctx)),
@@ -44,7 +63,7 @@ export const organizationsRouter = router({
     .query(({ ctx }) => calls.getFullOrganization(ctx)),
 
   updateOrganization: organizationAdminProcedure
-    .meta(alias('POST', 'update', 'Rename a workspace', 'PATCH /api/workspace'))
+    .meta(alias('POST', 'update', 'Rename a workspace', 'PATCH /api/workspace', { action: 'workspace.update' }))
     .input(schema.UpdateOrganization)
     .output(schema.Organization)
     .mutation(async ({ ctx, input }) => calls.toOrganization(await updateWorkspace(ctx.scope, input.data))),
@@ -62,25 +81,31 @@ export const organizationsRouter = router({
     .query(({ ctx }) => calls.getActiveMember(ctx)),
 
   updateMemberRole: organizationAdminProcedure
-    .meta(alias('POST', 'update-member-role', 'Change the role of a member', 'PATCH /api/members/{userId}'))
+    .meta(
+      alias('POST', 'update-member-role', 'Change the role of a member', 'PATCH /api/members/{userId}', {
+        action: 'members.update',
+      }),
+    )
     .input(schema.UpdateMemberRole)
     .output(schema.OrganizationMember)
     .mutation(({ ctx, input }) => calls.updateMemberRole(ctx, input)),
 
   removeMember: organizationAdminProcedure
-    .meta(alias('POST', 'remove-member', 'Remove a member', 'DELETE /api/members/{userId}'))
+    .meta(
+      alias('POST', 'remove-member', 'Remove a member', 'DELETE /api/members/{userId}', { action: 'members.remove' }),
+    )
     .input(schema.RemoveOrganizationMember)
     .output(schema.RemovedMember)
     .mutation(({ ctx, input }) => calls.removeOrganizationMember(ctx, input)),
 
   leaveOrganization: organizationViewerProcedure
-    .meta(alias('POST', 'leave', 'Leave a workspace', 'POST /api/members/leave'))
+    .meta(alias('POST', 'leave', 'Leave a workspace', 'POST /api/members/leave', { action: 'members.leave' }))
     .input(schema.OrganizationRef)
     .output(schema.OrganizationMember)
     .mutation(({ ctx }) => calls.leaveOrganization(ctx)),
 
   inviteMember: organizationAdminProcedure
-    .meta(alias('POST', 'invite-member', 'Invite a person', 'POST /api/invitations'))
+    .meta(alias('POST', 'invite-member', 'Invite a person', 'POST /api/invitations', { action: 'invitations.create' }))
     .input(schema.InviteMember)
     .output(schema.OrganizationInvitation)
     .mutation(async ({ ctx, input }) => calls.toInvitation(ctx.scope, await createInvitation(ctx, input))),
@@ -92,7 +117,11 @@ export const organizationsRouter = router({
     .query(({ ctx }) => calls.listOrganizationInvitations(ctx.scope)),
 
   cancelInvitation: organizationAdminProcedure
-    .meta(alias('POST', 'cancel-invitation', 'Revoke an invitation', 'DELETE /api/invitations/{invitationId}'))
+    .meta(
+      alias('POST', 'cancel-invitation', 'Revoke an invitation', 'DELETE /api/invitations/{invitationId}', {
+        action: 'invitations.revoke',
+      }),
+    )
     .input(schema.CancelInvitation)
     .output(schema.OrganizationInvitation)
     .mutation(async ({ ctx, input }) => {
@@ -101,10 +130,15 @@ export const organizationsRouter = router({
     }),
 
   acceptInvitation: sessionProcedure
-    .meta(alias('POST', 'accept-invitation', 'Accept an invitation', 'POST /api/invitations/accept', true))
+    .meta(
+      alias('POST', 'accept-invitation', 'Accept an invitation', 'POST /api/invitations/accept', {
+        action: ACTION_OF_ACCEPT,
+        isOfSession: true,
+      }),
+    )
     .input(schema.AcceptOrganizationInvitation)
     .output(schema.AcceptedInvitation)
-    .mutation(({ ctx, input, path }) =>
-      calls.acceptOrganizationInvitation({ ...ctx, audit: startAudit(ctx, path) }, input),
+    .mutation(({ ctx, input }) =>
+      calls.acceptOrganizationInvitation({ ...ctx, audit: startAudit(ctx, ACTION_OF_ACCEPT) }, input),
     ),
 })

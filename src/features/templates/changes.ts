@@ -67,7 +67,9 @@ export function updateTemplate(scope: Scope, input: UpdateTemplate): Promise<Tem
         status: kind === 'sandbox' ? ('approved' as const) : ('draft' as const),
       }
       // A text replaces components that it does not name, and a rejected template becomes a draft.
-      const isChanged = Object.entries(changes).some(([name, value]) => !isDeepStrictEqual(getField(template, name), value))
+      const isChanged = Object.entries(changes).some(
+        ([name, value]) => !isDeepStrictEqual(getField(template, name), value),
+      )
       tx.audit?.compareWith(template, { isChanged })
       await tx
         .query(TemplateRow)

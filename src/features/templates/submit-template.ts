@@ -49,7 +49,10 @@ function approve(scope: Scope, templateId: string): Promise<Template> {
   })
 }
 
-/** Marks the submission as under way, so that a second one at the same time calls nobody. */
+/**
+ * Marks the submission as under way, so that a second one at the same time calls nobody. The provider may still refuse, so
+ * that only the result is audited.
+ */
 function claimSubmission(scope: Scope, templateId: string): Promise<TemplateRow> {
   return scope.transaction(async (tx) => {
     const template = await tx.lock(TemplateRow, templateId)
@@ -65,6 +68,7 @@ function claimSubmission(scope: Scope, templateId: string): Promise<TemplateRow>
         `The template is ${template.status}, and only a draft can be submitted. Change a rejected template first`,
       )
     }
+    tx.audit?.drop()
     const submittedAt = tx.now()
     await tx.query(TemplateRow).findOne('id', templateId).patch({ submittedAt })
     template.submittedAt = submittedAt

@@ -186,6 +186,49 @@ describe('audit events', () => {
     expect(await patch(path, { status: 'closed' })).to.have.length(1)
   })
 
+  it('of the calls of organization clients are those of the operations that they stand for, with their targets', async () => {
+    const member = await buildMember(owner, 'agent')
+    const post = async (path: string, body: object) => {
+      const headers = { cookie: owner.cookie }
+      const answer = await app.rest('POST', `/api/auth/organization/${path}`, { body, headers })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+      return answer.body
+    }
+    const organizationId = owner.tenantId
+    const change = { organizationId, memberId: member.userId, role: 'viewer' }
+    for (let count = 0; count < 2; count += 1) await post('update-member-role', change)
+    await post('remove-member', { organizationId, memberIdOrEmail: member.email })
+    const { id } = await post('invite-member', { organizationId, email: 'guest@people.example', role: 'agent' })
+    await post('cancel-invitation', { organizationId, invitationId: id })
+    const target = { type: 'member', id: member.userId }
+    const events = (await list()).map(({ action, targets, fields }) => [
+      action,
+      targets,
+      fields.map(({ name }: { name: string }) => name),
+    ])
+    expect(events).to.deep.equal([
+      ['invitations.revoke', [{ type: 'invitation', id }], []],
+      ['invitations.create', [{ type: 'invitation', id }], ['email', 'role']],
+      ['members.remove', [target], ['memberIdOrEmail']],
+      ['members.update', [target], ['role']],
+    ])
+  })
+
+  it('of the removal of a member are not written if only its conversations could be unassigned', async () => {
+    const member = await buildMember(owner, 'agent')
+    await sendAsCustomer(owner)
+    const { items } = await owner.call('GET', '/api/conversations')
+    await owner.call('PATCH', `/api/conversations/${items[0].id}`, { assigneeId: member.userId })
+    await app.system.db.raw(`alter table events add constraint broken check (type <> 'member.removed') not valid`)
+    try {
+      expect((await owner.request('DELETE', `/api/members/${member.userId}`)).status).to.equal(500)
+    } finally {
+      await app.system.db.raw('alter table events drop constraint broken')
+    }
+    expect((await owner.call('GET', `/api/conversations/${items[0].id}`)).assigneeId).to.equal(null)
+    expect(await list('action=members.remove')).to.deep.equal([])
+  })
+
   it('have the state of a consent', async () => {
     const { id } = await buildContact(owner)
     const consent = { purpose: 'marketing', state: 'opted_out', text: 'said so on the phone' }
@@ -363,7 +406,9 @@ describe('audit events', () => {
     expect(refused.map(({ status }) => status)).to.deep.equal([403, 403])
     const read = async (query: string) => (await list(`actorId=${viewer.userId}${query}`)).map(({ outcome }) => outcome)
     expect(await read('')).to.deep.equal(['refused', 'refused'])
-    const { body } = await app.rest('GET', '/api/audit-events', { session: { ...session(viewer), tenantId: own.body.id } })
+    const { body } = await app.rest('GET', '/api/audit-events', {
+      session: { ...session(viewer), tenantId: own.body.id },
+    })
     expect(body.items.map(({ action }: AuditEvent) => action)).to.deep.equal(['workspaces.create'])
   })
 

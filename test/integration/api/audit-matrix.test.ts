@@ -123,7 +123,11 @@ describe('mutations and audit events', () => {
       expect(rows).to.have.length(isConflict || meta.unaudited !== undefined ? 0 : 1)
       const [row] = rows
       if (!row) return
-      expect(row).to.include({ action: procedurePath, outcome: 'succeeded', request_id: headers['x-request-id'] })
+      expect(row).to.include({
+        action: meta.action ?? procedurePath,
+        outcome: 'succeeded',
+        request_id: headers['x-request-id'],
+      })
       if (meta.status === 201 && 'id' in body)
         expect(row.targets.map(({ id }: { id: string }) => id)).to.include(body.id)
       expect(findCanary(JSON.stringify([row.targets, row.fields]))).to.equal(undefined)

@@ -80,7 +80,10 @@ describe('templates of a provider', () => {
     expect([failed.status, failed.body.code]).to.deep.equal([502, 'provider_error'])
     expect(failed.body.error).to.include('The text breaks a policy')
     expect((await get(id)).status).to.equal('draft')
+    const audited = async () => (await workspace.call('GET', '/api/audit-events?action=templates.submit')).items.length
+    expect(await audited()).to.equal(0)
     expect((await submit(id)).body.status).to.equal('pending')
+    expect(await audited()).to.equal(1)
   })
 
   it('POST /api/templates/{templateId}/submit returns 502 when the provider cannot be reached', async () => {

@@ -41,6 +41,7 @@ export function createInvitation({ scope, auth, caller }: Context, input: Create
     const isSameDay = existing && existing.emailsSince > addMs(now, -DAY)
     const emailCount = isSameDay ? existing.emailCount + 1 : 1
     const invitationId = existing?.id ?? newId()
+    tx.audit?.addTargets('invitation', [invitationId])
     await tx.sql('storeInvitation')`
       insert into invitations (id, workspace_id, email, role, status, invited_by, page, email_count, emails_since, due_at,
         created_at, invited_at, expires_at)
@@ -66,7 +67,8 @@ export function revokeInvitation(
 ): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
     await lockMembership(tx)
-    const { role, status } = await getInvitation(tx, { invitationId })
+    const { id, role, status } = await getInvitation(tx, { invitationId })
+    tx.audit?.addTargets('invitation', [id])
     await assertMayInvite(tx, caller, role)
     const revoked = await tx.sql('revokeInvitation')`
       update invitations set status = 'revoked', due_at = null
