@@ -65,11 +65,13 @@ export const API_SCOPES = [
 
 export type ApiScope = (typeof API_SCOPES)[number]
 
+const NOT_READ_ONLY: ReadonlySet<ApiScope> = new Set(['channel-webhooks:read', 'audit-events:read'])
+
 /** Names for several scopes. What a later version adds to a preset, keys with the preset have as well. */
 export const SCOPE_PRESETS = {
   full: API_SCOPES,
-  // Bodies of webhook calls are for finding errors, and have more than any other answer.
-  read_only: API_SCOPES.filter((scope) => scope.endsWith(':read') && scope !== 'channel-webhooks:read'),
+  // Bodies of webhook calls are for finding errors, and have more than any other answer. Audit events are for admins.
+  read_only: API_SCOPES.filter((scope) => scope.endsWith(':read') && !NOT_READ_ONLY.has(scope)),
   send_only: ['messages:send', 'media:write'],
 } as const satisfies Record<string, readonly ApiScope[]>
 
