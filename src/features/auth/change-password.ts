@@ -3,6 +3,7 @@ import { assertStrongPassword } from './assert-strong-password.ts'
 import type { AuthContext } from './auth-context.ts'
 import { checkOwnPassword, wrongPasswordError } from './check-password.ts'
 import type { ChangePassword, PasswordChanged } from './schema.ts'
+import { deletePending, toGuessName } from './two-factors.ts'
 
 /**
  * Replaces the password of the caller, who proves to know the present one. Tokens of requested resets become invalid, as a
@@ -18,6 +19,8 @@ export async function changePassword(
   const { user, passwordHash } = await checkOwnPassword(context, check)
   await assertStrongPassword(newPassword, user, 'newPassword')
   const newHash = await auth.passwords.hash(newPassword)
+  // The session proves the second factor, so wrong codes of others no longer delay a sign-in.
+  await auth.lockout.restore(toGuessName(user.id))
   await system.transaction(async (tx) => {
     // A sign-in with the present password, or another change of it, is completed first.
     await tx.db('credentials').where('user_id', user.id).forUpdate().first('user_id')
@@ -27,6 +30,7 @@ export async function changePassword(
       .update({ password_hash: newHash, updated_at: tx.now() })
     if (changed === 0) throw wrongPasswordError('currentPassword')
     await tx.db('password_resets').where('user_id', user.id).delete()
+    await deletePending(tx, user.id)
     if (revokeOtherSessions)
       await tx.db('sessions').where('user_id', user.id).whereNot('id', caller.session.id).delete()
   })

@@ -1,6 +1,8 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
+import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
+import { purgeSystemRows } from '../retention/purge-rows.ts'
 
 /** The second factor of a user. It is enabled by the first code that proves that the app has the secret. */
 export type TwoFactor = { userId: string; sealedSecret: Buffer; isEnabled: boolean }
@@ -13,6 +15,25 @@ export async function findTwoFactor(system: SystemScope, userId: string): Promis
   const [found] = await system.sql<TwoFactor>('findTwoFactor')`
     select user_id, sealed_secret, enabled_at is not null as is_enabled from two_factors where user_id = ${userId}`
   return found
+}
+
+/** The name under which wrong codes of an account are counted. */
+export function toGuessName(userId: string): string {
+  return `two-factor ${userId}`
+}
+
+/** Deletes a second factor that was never verified, of whose secret somebody else may have a copy. */
+export async function deletePending(tx: SystemScope, userId: string): Promise<void> {
+  await tx.sql('deletePendingTwoFactor')`delete from two_factors where user_id = ${userId} and enabled_at is null`
+}
+
+/** Deletes second factors that were not verified within a day, and those of deleted accounts. */
+export async function purgeTwoFactors(system: SystemScope): Promise<void> {
+  await purgeSystemRows(system, {
+    table: sqlFragment`two_factors`,
+    isOld: sqlFragment`(enabled_at is null and created_at < ${addMs(system.now(), -DAY)})
+      or not exists (select from users u where u.id = two_factors.user_id)`,
+  })
 }
 
 /** Context that binds a sealed secret to its user. */

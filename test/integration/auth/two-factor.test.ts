@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { purgeExpiredSessions } from '../../../src/features/auth/sessions/purge-expired-sessions.ts'
 import { sealTotpSecret } from '../../../src/features/auth/two-factors.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { computeTotp, toStep } from '../../../src/platform/security/totp.ts'
 import { hashToken, newToken } from '../../../src/platform/security/tokens.ts'
 import { addMs, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
@@ -69,6 +71,16 @@ describe('second factor of a sign-in', () => {
 
   function verify(code: string, cookie: string, headers: Record<string, string> = {}): Promise<ApiResponse> {
     return post('two-factor/verify-totp', { code }, { cookie, ...headers })
+  }
+
+  async function reset(newPassword: string): Promise<ApiResponse> {
+    const token = newToken()
+    const now = app.clock.now()
+    await app.system
+      .db('password_resets')
+      .insert({ token_hash: hashToken(token), user_id: session.userId, created_at: now, expires_at: addMs(now, HOUR) })
+    session.password = newPassword
+    return post('reset-password', { token, newPassword })
   }
 
   async function isSignedIn(cookie: string): Promise<boolean> {
@@ -315,6 +327,61 @@ describe('second factor of a sign-in', () => {
     expect((await verify(codeAt(secret), cookie)).status).to.equal(200)
   })
 
+  it('a right code and a change of the password give the budget of the account back, and a reset does not', async () => {
+    const { secret } = await enable()
+    const guess = async () => {
+      const cookie = await challenge()
+      const guesses = await Promise.all(Array.from({ length: 13 }, () => verify('000000', cookie)))
+      expect(guesses.filter(({ status }) => status === 401)).to.have.length(11)
+    }
+    await guess()
+    app.clock.advance(STEP_MS)
+    expect((await verify(codeAt(secret), await challenge())).status).to.equal(200)
+    await guess()
+    const change = { currentPassword: session.password, newPassword: 'a better password' }
+    expect((await post('change-password', change, { cookie: session.cookie })).status).to.equal(200)
+    session.password = change.newPassword
+    await guess()
+    await reset('another better password')
+    expect(toCode(await verify('000000', await challenge()))).to.deep.equal([429, 'account_locked'])
+  })
+
+  it('that was never verified ends with a change and a reset of the password, after a day, and with the account', async () => {
+    const count = () =>
+      app.system
+        .db('two_factors')
+        .where('user_id', session.userId)
+        .then((rows) => rows.length)
+    await start()
+    const change = { currentPassword: session.password, newPassword: 'a better password' }
+    await post('change-password', change, { cookie: session.cookie })
+    expect(await count()).to.equal(0)
+    session.password = change.newPassword
+    await start()
+    await reset('another better password')
+    expect(await count()).to.equal(0)
+    const now = app.clock.now()
+    const row = { sealed_secret: Buffer.from('x'), recovery_hashes: [], created_at: now }
+    await app.system.db('two_factors').insert({ ...row, user_id: session.userId })
+    await app.system.db('two_factors').insert({ ...row, user_id: newId(), enabled_at: now })
+    await purgeExpiredSessions(app.system)
+    expect(await app.system.db('two_factors').where('sealed_secret', row.sealed_secret)).to.have.length(1)
+    app.clock.advance(25 * HOUR)
+    await purgeExpiredSessions(app.system)
+    expect(await count()).to.equal(0)
+  })
+
+  it('whose secret was encrypted with a lost key accepts recovery codes, and answers other codes as wrong ones', async () => {
+    const { secret, backupCodes } = await enable()
+    const { sealed_secret: sealed } = await app.system.db('two_factors').where('user_id', session.userId).first()
+    sealed.writeUInt8(sealed.readUInt8(1) ^ 1, 1)
+    await app.system.db('two_factors').where('user_id', session.userId).update({ sealed_secret: sealed })
+    const cookie = await challenge()
+    expect(toCode(await verify(codeAt(secret), cookie))).to.deep.equal([401, 'invalid_code'])
+    const used = await post('two-factor/verify-backup-code', { code: backupCodes[0] }, { cookie })
+    expect(used.status).to.equal(200)
+  })
+
   it('is disabled with the password only, which ends the other sessions', async () => {
     const { secret } = await enable()
     const signedIn = await verify(codeAt(secret), await challenge())
@@ -341,14 +408,8 @@ describe('second factor of a sign-in', () => {
 
   it('a reset of the password keeps the second factor', async () => {
     const { secret } = await enable()
-    const token = newToken()
-    const now = app.clock.now()
-    await app.system
-      .db('password_resets')
-      .insert({ token_hash: hashToken(token), user_id: session.userId, created_at: now, expires_at: addMs(now, HOUR) })
-    session.password = 'a better password'
-    const reset = await post('reset-password', { token, newPassword: session.password })
-    expect(reset.headers.getSetCookie()).to.deep.equal([])
+    const answer = await reset('a better password')
+    expect(answer.headers.getSetCookie()).to.deep.equal([])
     expect((await signIn()).body.twoFactorRedirect).to.equal(true)
     expect((await verify(codeAt(secret), await challenge())).status).to.equal(200)
   })
@@ -358,6 +419,8 @@ describe('second factor of a sign-in', () => {
     expect(body.method).to.equal('totp')
     expect(body.totpURI).to.match(/^otpauth:\/\/totp\/Casa%20Verde:user-.*&issuer=Casa%20Verde&/)
     const secret = new URL(body.totpURI).searchParams.get('secret')
+    expect(toCode(await own('get-totp-uri'))).to.deep.equal([409, 'two_factor_not_enabled'])
+    await own('verify-totp', { code: codeAt(secret ?? '') })
     const { body: again } = await own('get-totp-uri')
     expect(new URL(again.totpURI).searchParams.get('secret')).to.equal(secret)
     expect(again.totpURI).to.contain('issuer=Parley')

@@ -15,6 +15,7 @@ import {
   findTwoFactor,
   hashRecoveryCode,
   openTotpSecret,
+  toGuessName,
   type TwoFactor,
   useRecoveryCode,
 } from '../two-factors.ts'
@@ -31,7 +32,9 @@ type Signed = { user: User; workspaces: Membership[] }
 export async function verifyTotp(context: AuthContext, { code }: VerifyCode): Promise<Verified> {
   const subject = await findSubject(context)
   return verify(context, subject, async (tx) => {
-    const step = findTotpStep(openTotpSecret(tx, subject.twoFactor), code.replaceAll(' ', ''), tx.now())
+    const secret = openOrLog(tx, subject.twoFactor)
+    if (secret === undefined) return false
+    const step = findTotpStep(secret, code.replaceAll(' ', ''), tx.now())
     return step !== undefined && acceptStep(tx, subject.twoFactor, step)
   })
 }
@@ -74,7 +77,7 @@ async function verify(
   accept: (tx: SystemScope) => Promise<boolean>,
 ): Promise<Verified> {
   const { user } = subject
-  const guess = { email: `two-factor ${user.id}`, addressKey: context.client.addressKey, isKnownAddress: false }
+  const guess = { email: toGuessName(user.id), addressKey: context.client.addressKey, isKnownAddress: false }
   const counted = { guess, operation: 'second factor', userId: user.id, reason: 'wrong_code' } as const
   const acceptOrThrow = async (tx: SystemScope) => {
     if (!(await accept(tx))) throw invalidCodeError()
@@ -89,6 +92,8 @@ async function verify(
       throw error
     }),
   )
+  // Who has the second factor is the owner.
+  await context.auth.lockout.restore(guess.email)
   return { token: null, ...signed }
 }
 
@@ -121,6 +126,16 @@ async function completeWithSession(
   })
   if (!twoFactor.isEnabled) system.notifications.publish('revocations', user.id)
   return { user: { ...user, twoFactorEnabled: true }, workspaces: await listWorkspaces(system, user.id) }
+}
+
+/** Returns undefined if the secret was encrypted with another key: then every code is wrong, and recovery codes work. */
+function openOrLog(system: SystemScope, twoFactor: TwoFactor): string | undefined {
+  try {
+    return openTotpSecret(system, twoFactor)
+  } catch (error) {
+    system.log.error({ err: error, userId: twoFactor.userId }, 'the secret of a second factor cannot be decrypted')
+    return undefined
+  }
 }
 
 function isWrongCode(error: unknown): boolean {
