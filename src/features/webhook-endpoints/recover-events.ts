@@ -50,6 +50,8 @@ type Line = SentEvent & { line: number; position: number }
 /** Makes deliveries that failed, or that there are none of, due now. */
 export const webhooksRecover: JobKind<Line> = {
   type: 'webhooks_recover',
+  role: 'admin',
+  scope: 'webhook-endpoints:write',
 
   async *read(scope, job) {
     const input = RecoveryInput.parse(job.input)

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { withinTime } from '../concurrency/deadline.ts'
 import { closeDatabase, type Database, openDatabase } from '../database/database.ts'
 import type { Logger } from '../log.ts'
@@ -42,6 +43,8 @@ export class WakeupQueue implements WorkQueue {
 
   constructor(options: Options) {
     this.#options = options
+    // Each call that a job makes listens for it.
+    setMaxListeners(0, this.#stopping.signal)
     const { url, isPooled = false, preparesStatements = false, notifications, log } = options
     this.#db = openDatabase(url, {
       name: 'parley jobs',

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { Webhook } from 'standardwebhooks'
+import { numberEvents } from '../../../src/features/events/number-events.ts'
 import { purgeDeletedEndpoints, purgeDeliveries } from '../../../src/features/webhook-endpoints/deliveries.ts'
 import { sendDisabledEmails } from '../../../src/features/webhook-endpoints/send-disabled-emails.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
@@ -435,6 +436,7 @@ describe('webhook deliveries', () => {
     await createContacts(3)
     await app.work()
     expect(await get(endpoint)).to.include({ gapAt: null })
+    await numberEvents(app.system.forTenant(workspace.tenantId))
     await app.system
       .db('events')
       .where({ tenant_id: workspace.tenantId, type: 'contact.created' })
