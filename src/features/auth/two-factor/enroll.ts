@@ -63,7 +63,7 @@ export async function disableTwoFactor(context: Context, { password }: OwnPasswo
 export async function getTotpUri(context: Context, { password }: OwnPassword): Promise<TotpUri> {
   const { user } = await checkOwner(context, password)
   const twoFactor = await findTwoFactor(context.system, user.id)
-  // The secret of a factor that was never verified may be known to whoever began it.
+  // The secret of a factor that was never verified may be known to another person, who began it.
   if (!twoFactor?.isEnabled) throw notEnabledError()
   const secret = openTotpSecret(context.system, twoFactor)
   return { totpURI: toTotpUri(secret, { issuer: ISSUER, account: user.email }) }
