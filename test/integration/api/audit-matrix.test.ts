@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { listOperations, type Operation } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
-import { newId } from '../../../src/platform/ids.ts'
+import { isUuid, newId } from '../../../src/platform/ids.ts'
 import { HOUR } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
@@ -69,6 +69,9 @@ async function startWaitingRun(workspace: WorkspaceClient): Promise<object> {
   return { runId: items[0].id }
 }
 
+/** Fields of inputs that may have any text, none of which an audit event may contain. */
+const FREE_TEXTS = ['name', 'description', 'title', 'body', 'text']
+
 /** Mutations of no workspace, which write the audit events of the one that they concern. */
 const WITHOUT_WORKSPACE = ['invitations.accept', 'workspaces.create']
 
@@ -109,12 +112,19 @@ describe('mutations and audit events', () => {
       const ids = await createResources(workspace)
       // What is done to the owner would fail, as there is no other one.
       const { userId } = await buildMember(workspace, 'agent')
-      const by = procedurePath === 'members.leave' ? await buildMember(workspace, 'agent') : workspace
+      const by = ['members.leave', 'auth.leaveOrganization'].includes(procedurePath)
+        ? await buildMember(workspace, 'agent')
+        : workspace
       await workspace.call('PUT', '/api/ai-provider', { baseUrl: 'https://b.example/v1', model: 'm' })
-      const isOfMember = procedurePath.startsWith('members.')
+      const isOfMember = /member/i.test(procedurePath)
       const prepared = await PREPARATIONS[procedurePath]?.(workspace, ids)
-      const input = { ...INPUTS[procedurePath]?.(isOfMember ? { ...ids, user: userId } : ids), ...prepared }
+      const input: Record<string, unknown> = {
+        ...INPUTS[procedurePath]?.(isOfMember ? { ...ids, user: userId } : ids),
+        ...prepared,
+      }
       await app.system.db('audit_events').where('tenant_id', workspace.tenantId).delete()
+      for (const name of FREE_TEXTS)
+        if (/^[A-Z]/.test(String(input[name] ?? ''))) input[name] = `${String(input[name])} canary`
       const headers = { 'x-request-id': newId(), 'idempotency-key': newId() }
       const { status, body } = await call(by, operation, input, headers)
       const rows = await app.system.db('audit_events').where('tenant_id', workspace.tenantId)
@@ -130,6 +140,9 @@ describe('mutations and audit events', () => {
       })
       if (meta.status === 201 && 'id' in body)
         expect(row.targets.map(({ id }: { id: string }) => id)).to.include(body.id)
+      const isNamed = (name: string) => operation.path.includes(`{${name}}`) || meta.action !== undefined
+      const named = Object.entries(input).flatMap(([name, id]) => (isNamed(name) && isUuid(String(id)) ? [id] : []))
+      for (const id of named) expect(JSON.stringify([row.targets, row.fields])).to.include(id)
       expect(findCanary(JSON.stringify([row.targets, row.fields]))).to.equal(undefined)
     })
   }
