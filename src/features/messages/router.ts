@@ -69,7 +69,9 @@ export const messagesRouter = router({
     .mutation(({ ctx, input }) => sendToRecipient(ctx.scope, input)),
 
   bulk: agentProcedure
-    .meta(rest('POST', '/messages/bulk', 'Send many messages', BULK))
+    .meta(
+      rest('POST', '/messages/bulk', 'Send many messages', { unaudited: 'the messages name who sent them', ...BULK }),
+    )
     .input(BulkMessages)
     .output(BulkMessageResults)
     .mutation(({ ctx, input }) => bulkMessages(ctx.scope, input)),

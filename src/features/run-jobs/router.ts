@@ -18,6 +18,7 @@ export const runJobsRouter = router({
   bulkReplay: adminProcedure
     .meta(
       rest('POST', '/runs/bulk-replay', 'Replay many runs', {
+        unaudited: 'the new runs name who started them',
         ...OPTIONS,
         description: `Starts a job that replays each run once, as \`POST /api/runs/{runId}/replay\` does. A run that has a live replay already, or whose parent is among the runs, stays unchanged, so that nobody gets a message twice. ${SELECTION}`,
       }),

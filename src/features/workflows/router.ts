@@ -79,6 +79,7 @@ export const workflowsRouter = router({
   bulkStart: agentProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/runs/bulk', 'Start a workflow for many contacts', {
+        unaudited: 'the runs name who started them',
         scope: 'runs:write',
         idempotent: true,
         example: { contactIds: ['0199a7a0-0000-7000-8000-000000000001'], input: { order: 'A-1' } },

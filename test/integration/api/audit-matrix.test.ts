@@ -16,8 +16,10 @@ const CONFLICTS = [
   'broadcasts.resume',
   'broadcasts.retry',
   'messages.send',
+  'runs.bulkReplay',
   'templates.submit',
   'templates.sync',
+  'workflows.bulkStart',
   'workflows.start',
 ]
 
