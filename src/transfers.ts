@@ -91,6 +91,7 @@ export const UPLOADS: readonly UploadRoute[] = [
   },
   {
     path: '/api/contacts/import',
+    action: 'contacts.import',
     scope: 'contacts:write',
     type: 'text/csv',
     bytesMax: IMPORT_BYTES_MAX,

@@ -7,6 +7,7 @@ import type { ApiScope } from '../trpc/api-scopes.ts'
 import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
+import { startAudit } from '../trpc/audit.ts'
 import { authorize } from '../trpc/procedures.ts'
 import type { ApiRoutes } from './api-routes.ts'
 import type { Admission } from './load/admission.ts'
@@ -22,6 +23,8 @@ export type Upload = {
 export type UploadRoute = {
   path: `/api/${string}`
   scope: ApiScope
+  /** The action of its audit events, for a file that changes something. One that nothing names yet is not audited. */
+  action?: string
   /** The media type of the body. Bodies of other types are for other routes of the path. By default all. */
   type?: string
   bytesMax: number
@@ -46,7 +49,11 @@ export function addUploads(
   }
 }
 
-function answer({ scope, type, bytesMax, receive }: UploadRoute, contexts: Contexts, admission: Admission): Middleware {
+function answer(
+  { scope, action, type, bytesMax, receive }: UploadRoute,
+  contexts: Contexts,
+  admission: Admission,
+): Middleware {
   const answerUpload: Middleware = async function answerUpload(ctx) {
     try {
       const context = contexts.get(ctx)
@@ -66,7 +73,11 @@ function answer({ scope, type, bytesMax, receive }: UploadRoute, contexts: Conte
       const body = readUpload(ctx.req, UPLOAD_LIMITS)
       try {
         const { querystring } = ctx
-        const result = await receive(context.openScope(caller, workspaceId, undefined), body, { querystring, bytes })
+        const audit = action === undefined ? undefined : startAudit(context, action)
+        const result = await receive(context.openScope(caller, workspaceId, undefined, audit), body, {
+          querystring,
+          bytes,
+        })
         ctx.status = result.status
         ctx.type = 'application/json; charset=utf-8'
         ctx.body = JSON.stringify(result.body)

@@ -24,7 +24,13 @@ export type AuditedField = {
 }
 
 /** The content of the input of a call. `createdType` is the type of the object whose ID the call returns. */
-type Description = { targets: AuditTarget[]; fields: AuditedField[]; createdType?: string | undefined }
+type Description = {
+  targets: AuditTarget[]
+  fields: AuditedField[]
+  createdType?: string | undefined
+  /** True for a change of no field. */
+  isEmpty?: boolean
+}
 
 type Options = { action: string; outcome: 'succeeded' | 'refused'; context: AuditContext }
 type Origin = { tenantId: string; actor: { type: 'user' | 'key' | 'system'; id: string | null }; now: Date }
@@ -105,9 +111,9 @@ export class AuditEntry {
   async write(db: Database, { tenantId, actor, now }: Origin): Promise<void> {
     const { targets, fields } = this.#description
     const changed = this.#listChanged(fields)
-    const isEqual = this.#previous !== undefined && fields.length > 0 && changed.length === 0
+    const isEqual = this.#previous !== undefined && changed.length === 0
     const isUnchanged = isEqual && !this.#isChanged
-    if (this.#isDropped || isUnchanged) return
+    if (this.#isDropped || isUnchanged || this.#description.isEmpty) return
     const all = [...targets, ...this.#committed.targets, ...this.#created, ...this.#added]
     const distinct = [...new Map(all.map((target) => [`${target.type} ${target.id}`, target])).values()]
     const listed = distinct.slice(0, TARGETS_MAX)

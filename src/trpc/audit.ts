@@ -90,13 +90,15 @@ function describeInput(meta: ProcedureMeta, schema: z.ZodType): Middleware {
     meta.action === undefined ? targets : fields.filter(({ isId }) => isId).map(({ path: [name] }) => ({ name }))
   const others = fields.filter(({ path: [name] }) => !names.some((target) => target.name === name))
   return function describeCall({ input, ctx, next }) {
+    const fieldsOfInput = others.flatMap((field) => readField(field, input))
     const named = targets.map(({ name, type }) => ({ type, id: getField(input, name) }))
     ctx.scope?.audit?.describe({
       targets: named.flatMap(({ type, id }) =>
         typeof id === 'string' && isUuid(id) ? [{ type, id: id.toLowerCase() }] : [],
       ),
-      fields: others.flatMap((field) => readField(field, input)),
+      fields: fieldsOfInput,
       createdType,
+      isEmpty: meta.openapi?.method === 'PATCH' && fieldsOfInput.length === 0,
     })
     return next()
   }

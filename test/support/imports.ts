@@ -1,4 +1,4 @@
-import type { ApiResponse } from './app.ts'
+import { type ApiResponse, newAddress } from './app.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
 /** Sends a file to import, as `curl --data-binary @file.csv` does. */
@@ -9,7 +9,7 @@ export async function importCsv(
 ): Promise<Pick<ApiResponse, 'status' | 'body'>> {
   const response = await fetch(`${app.url}/api/contacts/import?${new URLSearchParams(query).toString()}`, {
     method: 'POST',
-    headers: { cookie, 'x-tenant-id': tenantId, 'content-type': 'text/csv' },
+    headers: { 'x-forwarded-for': newAddress(), cookie, 'x-tenant-id': tenantId, 'content-type': 'text/csv' },
     body: typeof content === 'string' ? content : new Uint8Array(content),
   })
   return { status: response.status, body: JSON.parse(await response.text()) }

@@ -38,6 +38,7 @@ export async function createJob(
     on conflict (tenant_id, digest) where digest is not null do nothing returning id`
   const concurrent = inserted.length === 0 && digest ? await findJob(tx, digest) : undefined
   if (concurrent) return { job: concurrent, isNew: false }
+  tx.audit?.addTargets('job', [id])
   await tx.record({ type: 'job.created', data: { jobId: id } })
   tx.enqueue(jobsWakeup(tx.tenantId))
   return { job: await getJob(tx, { jobId: id }), isNew: true }

@@ -6,6 +6,8 @@ import { HOUR } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { findCanary } from '../../support/log-canaries.ts'
+import { buildCsv } from '../../support/imports.ts'
+import { uploadText } from '../../support/media.ts'
 import { createResources, type Ids, INPUTS } from '../../support/procedure-inputs.ts'
 import { ask, say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -25,6 +27,13 @@ const CONFLICTS = [
 
 /** Resources in the state that a mutation needs, with their IDs in place of the others. */
 const PREPARATIONS: Record<string, (workspace: WorkspaceClient, ids: Ids) => Promise<object>> = {
+  'contacts.import': async (workspace) => ({ mediaId: await uploadText(workspace, buildCsv(1)) }),
+  // It waits for a worker, which does not see it.
+  'jobs.cancel': async ({ app, tenantId }, { job }) => {
+    const open = { status: 'queued', finished_at: null }
+    await app.system.db('jobs').where({ tenant_id: tenantId, id: job }).update(open)
+    return {}
+  },
   'broadcasts.preview': approveTemplate,
   'broadcasts.estimate': approveTemplate,
   'broadcasts.test': approveTemplate,
