@@ -12,7 +12,7 @@ type Size = { rounds: number; calls: number }
 type Costs = Record<Case, CpuCost[]>
 type Variant = { name: string; server: ServerProcess; client: BenchClient; path: string; costs: Costs }
 
-/** What a call finds: contacts that do not exist, the same ones, or the same ones with other names. */
+/** The state that a call finds: contacts that do not exist, the same ones, or the same ones with other names. */
 const CASES = ['created', 'unchanged', 'updated'] as const
 type Case = (typeof CASES)[number]
 

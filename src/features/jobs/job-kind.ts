@@ -26,7 +26,7 @@ export type Portion<Line> = {
  */
 export type JobKind<Line = unknown> = {
   type: JobType
-  /** What the member or API key that created a job needs, until it has ended. */
+  /** The rights that the member or API key which created a job needs, until it has ended. */
   role: Role
   scope: ApiScope
   /** Reads the portions behind `job.cursor`, of at most 500 lines each. It is called outside of a transaction. */

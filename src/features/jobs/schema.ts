@@ -26,10 +26,9 @@ export const Job = z
       .string()
       .nullable()
       .meta({ description: 'Path of the failed lines; null if there are none', examples: [null] }),
-    error: z
-      .object({ code: z.string(), message: z.string() })
-      .nullable()
-      .meta({ description: 'The reason of a job that failed, or was canceled because its creator may not do it any more' }),
+    error: z.object({ code: z.string(), message: z.string() }).nullable().meta({
+      description: 'The reason of a job that failed, or was canceled because its creator may not do it any more',
+    }),
     createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
       description: 'The member or API key that created it',
       examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],

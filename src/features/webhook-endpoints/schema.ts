@@ -138,7 +138,7 @@ export const RecoverEvents = z.strictObject({
 })
 export type RecoverEvents = z.infer<typeof RecoverEvents>
 
-/** What the job of a recovery stores. */
+/** The input that the job of a recovery stores. */
 export const RecoveryInput = z.object({
   endpointId: z.string(),
   types: z.array(z.string()).nullable(),
