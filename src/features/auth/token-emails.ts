@@ -1,7 +1,7 @@
 import { withinTime } from '../../platform/concurrency/deadline.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Email } from '../../platform/mail.ts'
-import { HOUR, MINUTE, SECOND } from '../../platform/time.ts'
+import { addMs, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 
 /** Emails at once. The others are sent by the next run. */
@@ -17,6 +17,11 @@ const DELAY_MAX_MS = HOUR
 /** The time of the next attempt to send an email, after the number of those so far. */
 export function nextAttemptSql(now: Date, attempts: SqlFragment): SqlFragment {
   return sqlFragment`${now}::timestamptz + least(${DELAY_MS} * 2 ^ ${attempts}, ${DELAY_MAX_MS}) * interval '1 ms'`
+}
+
+/** The same of a row on a distributed database, which computes no times of its columns. */
+export function nextAttempt(now: Date, attempts: number): Date {
+  return addMs(now, Math.min(DELAY_MS * 2 ** attempts, DELAY_MAX_MS))
 }
 
 /** @throws Error if the mail server does not accept the email in time */
