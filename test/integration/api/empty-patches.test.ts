@@ -100,8 +100,7 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
     },
   ],
   'webhook-endpoints.update': () => [
-    { url: 'https://other.invalid/', description: 'D', types: ['message.*'], payload: 'thin' },
-    { status: 'disabled' },
+    { url: 'https://other.invalid/', description: 'D', types: ['message.*'], payload: 'thin', status: 'disabled' },
   ],
 }
 
@@ -114,6 +113,8 @@ describe('an empty PATCH', () => {
     app = await startTestApp()
     workspace = await buildWorkspace(app)
     ids = await createResources(workspace)
+    // A worker would record what becomes of its events.
+    await workspace.call('PATCH', `/api/webhook-endpoints/${ids.webhookEndpoint}`, { status: 'disabled' })
   })
 
   after(() => app.stop())
