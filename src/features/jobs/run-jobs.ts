@@ -18,6 +18,8 @@ const LEASE_MS = 15 * SECOND
 const TURN_MS = 5 * SECOND
 const PROGRESS_EVERY_MS = SECOND
 const ATTEMPTS_MAX = 5
+/** Claims in a row that store no portion, whatever the reason. */
+const CLAIMS_MAX = 10
 const RETRY_MS = 2 * SECOND
 
 /**
@@ -38,13 +40,20 @@ export async function runJobs(
   // A process of a later version may have created it, and does it.
   if (!kind) return postpone(scope, job, RETRY_MS)
   try {
-    if (await hasRights(scope, job, kind)) await work(scope, kind, job, signal)
+    if (job.attempts >= CLAIMS_MAX) await endJob(scope, job, { status: 'failed', error: WORKERS_ENDED })
+    else if (await hasRights(scope, job, kind)) await work(scope, kind, job, signal)
     else await endJob(scope, job, { status: 'canceled', error: RIGHTS_ENDED })
   } catch (error) {
     // When the lease has ended, the portion is tried again.
     if (isGeneralOutage(error)) throw error
     await recordFailure(scope, job, error)
   }
+}
+
+const WORKERS_ENDED = {
+  code: 'internal_error',
+  message:
+    'The workers of the job ended again and again. Lines with a result are done; send the others in smaller parts',
 }
 
 const RIGHTS_ENDED = {
@@ -82,7 +91,8 @@ async function claimNext(scope: Scope): Promise<JobRow | undefined> {
     await tx
       .query(JobRow)
       .findOne('id', next.id)
-      .patch({ ...columns, workAt: addMs(now, LEASE_MS), updatedAt: now })
+      // A worker that ends without a result, as one without memory does, has made an attempt.
+      .patch({ ...columns, attempts: next.attempts + 1, workAt: addMs(now, LEASE_MS), updatedAt: now })
     if (isFirst) await tx.record({ type: 'job.started', data: { jobId: next.id } })
     return Object.assign(next, columns)
   })
@@ -93,7 +103,7 @@ async function work(scope: Scope, kind: JobKind, job: JobRow, signal: AbortSigna
   for await (const portion of kind.read(scope, job)) {
     if (!(await storePortion(scope, kind, job, portion))) return
     if (signal?.aborted || performance.now() > endsAt) {
-      await postpone(scope, job, 0)
+      await postpone(scope, job, 0, job.attempts)
       scope.enqueue(jobsWakeup(scope.tenantId))
       return
     }

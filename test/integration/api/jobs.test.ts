@@ -136,6 +136,18 @@ describe('jobs', function () {
     await app.work()
   })
 
+  it('fail after ten workers in a row that ended without a result', async () => {
+    const { csv, release } = await holdFirstPortion()
+    await start(csv)
+    await waitForLock()
+    const id = await start(buildCsv(3))
+    await app.system.db('jobs').where({ id }).update({ attempts: 10 })
+    await release()
+    await app.work()
+    expect(await getJob(id)).to.deep.include({ status: 'failed' })
+    expect((await getJob(id)).error.message).to.include('ended again and again')
+  })
+
   it('are canceled once their creator is demoted or removed, or the API key revoked', async () => {
     const { csv, release } = await holdFirstPortion()
     const first = await start(csv)
