@@ -130,10 +130,10 @@ describe('better-auth client compatibility', () => {
       app.clock.advance(30 * SECOND)
       return computeTotp(secret, toStep(app.clock.now()))
     }
-    expect((await client.twoFactor.getTotpUri({ password: PASSWORD })).data).to.deep.equal({ totpURI })
     expect((await client.getSession()).data?.user).to.include({ twoFactorEnabled: false })
     expect((await client.twoFactor.verifyTotp({ code: nextCode() })).error).to.equal(null)
     expect((await client.getSession()).data?.user).to.include({ twoFactorEnabled: true })
+    expect((await client.twoFactor.getTotpUri({ password: PASSWORD })).data).to.deep.equal({ totpURI })
 
     await client.signOut()
     const signedIn = await client.signIn.email({ email, password: PASSWORD })

@@ -456,6 +456,8 @@ describe('webhook deliveries', () => {
     receiver.replyWith(BROKEN)
     await createContacts(1)
     await app.work()
+    // A worker would try it again.
+    await workspace.call('PATCH', `/api/webhook-endpoints/${endpoint.id}`, { status: 'disabled' })
     app.clock.advance(8 * DAY)
     await purgeDeliveries(app.system)
     const left = await app.system.db('webhook_deliveries').where('endpoint_id', endpoint.id)
