@@ -1,3 +1,4 @@
+import { NIL_ID } from '../../platform/ids.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
 import { addMs, DAY } from '../../platform/time.ts'
@@ -27,13 +28,29 @@ export async function deletePending(tx: SystemScope, userId: string): Promise<vo
   await tx.sql('deletePendingTwoFactor')`delete from two_factors where user_id = ${userId} and enabled_at is null`
 }
 
+/** Second factors that are compared with the accounts at once. */
+const USERS_MAX = 1000
+
 /** Deletes second factors that were not verified within a day, and those of deleted accounts. */
 export async function purgeTwoFactors(system: SystemScope): Promise<void> {
   await purgeSystemRows(system, {
     table: sqlFragment`two_factors`,
-    isOld: sqlFragment`(enabled_at is null and created_at < ${addMs(system.now(), -DAY)})
-      or not exists (select from users u where u.id = two_factors.user_id)`,
+    isOld: sqlFragment`enabled_at is null and created_at < ${addMs(system.now(), -DAY)}`,
   })
+  let after: string = NIL_ID
+  for (;;) {
+    const rows = await system.sql<{ userId: string }>('listTwoFactors')`
+      select user_id from two_factors where user_id > ${after} order by user_id limit ${USERS_MAX}`
+    const userIds = rows.map(({ userId }) => userId)
+    // A statement of its own: a distributed database joins this table with no other.
+    const users = await system.sql<{ id: string }>('listUsers')`select id from users where id = any(${userIds}::uuid[])`
+    const existing = new Set(users.map(({ id }) => id))
+    const deleted = userIds.filter((id) => !existing.has(id))
+    if (deleted.length > 0)
+      await system.sql('deleteTwoFactors')`delete from two_factors where user_id = any(${deleted}::uuid[])`
+    after = userIds.at(-1) ?? after
+    if (userIds.length < USERS_MAX) return
+  }
 }
 
 /** Context that binds a sealed secret to its user. */
