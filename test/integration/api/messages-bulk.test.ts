@@ -11,11 +11,9 @@ import {
   sendAsCustomer,
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
-import { countLockWaits } from '../../support/lock-waits.ts'
-import { startParleyProcess } from '../../support/parley-process.ts'
+import { killDuringCall } from '../../support/killed-call.ts'
 import { recordStatements } from '../../support/statements.ts'
 import { say } from '../../support/steps.ts'
-import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Result = { index: number; status: string; id: string | null; error: { code: string; message: string } | null }
@@ -263,33 +261,17 @@ describe('POST /api/messages/bulk of a process without a worker', () => {
     const items = [...buildItems(30), { to: { contactId }, template }]
     const count = async () => Number((await app.system.db('messages').count({ n: '*' }))[0]?.['n'])
     const before = await count()
-    const process = await startParleyProcess({ DATABASE_URL: app.databaseUrl, ROLES: 'http' })
-    // The messages are stored before their contacts are locked.
-    const blocking = await app.system.db.transaction()
-    await blocking.raw('select 1 from contacts where tenant_id = ? and id = ? for no key update', [
-      workspace.tenantId,
-      contactId,
-    ])
-    const request = {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        cookie: workspace.cookie,
-        'x-tenant-id': workspace.tenantId,
-        'idempotency-key': 'killed',
-      },
-      body: JSON.stringify({ items }),
-    }
-    const answer = fetch(`${process.url}${PATH}`, request).catch(() => undefined)
-    await waitUntil(async () => (await countLockWaits(app)) > 0)
-    await process.kill()
-    await answer
-    await blocking.rollback()
-    await waitUntil(async () => (await countLockWaits(app)) === 0)
+    const repeat = await killDuringCall(app, workspace, {
+      path: PATH,
+      body: { items },
+      // The messages are stored before their contacts are locked.
+      lock: 'select 1 from contacts where tenant_id = ? and id = ? for no key update',
+      values: [workspace.tenantId, contactId],
+    })
     expect(await count()).to.equal(before)
-    const repeated = await fetch(`${app.url}${PATH}`, request)
+    const repeated = await repeat()
     expect(((await repeated.json()) as Answer).counts).to.deep.equal({ queued: 31, scheduled: 0, failed: 0 })
-    await fetch(`${app.url}${PATH}`, request)
+    await repeat()
     expect(await count()).to.equal(before + 31)
   })
 })

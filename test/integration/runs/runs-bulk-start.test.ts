@@ -3,11 +3,9 @@ import { systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listOfTexts } from '../../support/expensive-definitions.ts'
-import { countLockWaits } from '../../support/lock-waits.ts'
-import { startParleyProcess } from '../../support/parley-process.ts'
+import { killDuringCall } from '../../support/killed-call.ts'
 import { recordStatements } from '../../support/statements.ts'
 import { say } from '../../support/steps.ts'
-import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Result = { index: number; status: string; id: string | null; error: { code: string; message: string } | null }
@@ -207,30 +205,15 @@ describe('POST /api/workflows/{workflowId}/runs/bulk of a process without a work
     const { id } = await build()
     const contactIds = await buildContacts(workspace, 30)
     const count = async () => (await workspace.call('GET', `/api/runs?workflowId=${id}`)).total
-    const process = await startParleyProcess({ DATABASE_URL: app.databaseUrl, ROLES: 'http' })
-    const blocking = await app.system.db.transaction()
-    await blocking.raw('lock table mailbox_items in exclusive mode')
-    const path = `/api/workflows/${id}/runs/bulk`
-    const request = {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        cookie: workspace.cookie,
-        'x-tenant-id': workspace.tenantId,
-        'idempotency-key': 'killed',
-      },
-      body: JSON.stringify({ contactIds }),
-    }
-    const answer = fetch(`${process.url}${path}`, request).catch(() => undefined)
-    await waitUntil(async () => (await countLockWaits(app)) > 0)
-    await process.kill()
-    await answer
-    await blocking.rollback()
-    await waitUntil(async () => (await countLockWaits(app)) === 0)
+    const repeat = await killDuringCall(app, workspace, {
+      path: `/api/workflows/${id}/runs/bulk`,
+      body: { contactIds },
+      lock: 'lock table mailbox_items in exclusive mode',
+    })
     expect(await count()).to.equal(0)
-    const repeated = await fetch(`${app.url}${path}`, request)
+    const repeated = await repeat()
     expect(((await repeated.json()) as Answer).counts).to.deep.equal({ started: 30, failed: 0 })
-    await fetch(`${app.url}${path}`, request)
+    await repeat()
     expect(await count()).to.equal(30)
   })
 })
