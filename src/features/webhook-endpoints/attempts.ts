@@ -1,3 +1,4 @@
+import type { WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { LimitExceededError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -6,21 +7,25 @@ import { loadBodies, storeAttempt } from './deliveries.ts'
 import { getDelivery, getEndpoint, getWebhookDelivery } from './queries.ts'
 import { loadResources } from './resources.ts'
 import type { TestResult, WebhookDelivery, WebhookDeliveryRef, WebhookEndpointRef } from './schema.ts'
-import { EventSender, renderEvent } from './send-event.ts'
+import { EventSender, renderEvent, type Sent } from './send-event.ts'
 
 /** Attempts of a workspace at once in a process: each may take 15 seconds. */
 const PLACES = 4
 const RETRY_AFTER_SECONDS = 5
 
-/** Returns the function that gives the place back. @throws LimitExceededError */
-function takePlace(scope: Scope): () => void {
+/** Makes one attempt that a member has asked for. @throws LimitExceededError */
+async function sendOnce(scope: Scope, endpoint: EndpointRow, eventId: string, body: string): Promise<Sent> {
   const places = scope.share('webhook attempts', (release) => ({ taken: 0, release }))
   if (places.taken === PLACES) {
     const message = `A workspace may have ${PLACES} tests and repetitions in progress. Wait for one of them`
     throw new LimitExceededError('too_many_attempts', message, RETRY_AFTER_SECONDS)
   }
   places.taken += 1
-  return () => {
+  const sender = new EventSender(scope, endpoint)
+  try {
+    return await sender.send({ eventId }, body)
+  } finally {
+    await sender.close()
     places.taken -= 1
     if (places.taken === 0) places.release()
   }
@@ -36,15 +41,9 @@ export async function testEndpoint(scope: Scope, { webhookEndpointId }: WebhookE
     position: null,
     eventAt: scope.now(),
   }
-  const free = takePlace(scope)
-  const sender = new EventSender(scope, endpoint)
-  try {
-    const { isDelivered, attempt } = await sender.send(event, renderEvent(endpoint, event, new Map()).body)
-    return { ...attempt, delivered: isDelivered }
-  } finally {
-    await sender.close()
-    free()
-  }
+  const { body } = renderEvent(endpoint, event, new Map())
+  const { isDelivered, attempt } = await sendOnce(scope, endpoint, event.eventId, body)
+  return { ...attempt, delivered: isDelivered }
 }
 
 /**
@@ -59,14 +58,7 @@ export async function redeliver(scope: Scope, { webhookDeliveryId }: WebhookDeli
   const stored = (await loadBodies(scope, [delivery.id])).get(delivery.id)
   const resources = stored || endpoint.payload === 'thin' ? new Map() : await loadResources(scope, [delivery])
   const { body } = stored ?? renderEvent(endpoint, delivery, resources)
-  const free = takePlace(scope)
-  const sender = new EventSender(scope, endpoint)
-  try {
-    const sent = await sender.send(delivery, body)
-    await scope.transaction((tx) => storeAttempt(tx, delivery.id, sent))
-  } finally {
-    await sender.close()
-    free()
-  }
+  const sent = await sendOnce(scope, endpoint, delivery.eventId, body)
+  await scope.transaction((tx) => storeAttempt(tx, delivery.id, sent))
   return getWebhookDelivery(scope, { webhookDeliveryId })
 }

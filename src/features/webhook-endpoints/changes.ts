@@ -66,7 +66,8 @@ export async function updateWebhookEndpoint(
   { webhookEndpointId, status, ...input }: UpdateWebhookEndpoint,
 ): Promise<WebhookEndpoint> {
   if (input.url !== undefined) assertReceiver(scope, input.url)
-  await getEndpoint(scope, webhookEndpointId)
+  // An endpoint that does not exist numbers no events.
+  if (status === 'enabled') await getEndpoint(scope, webhookEndpointId)
   const position = status === 'enabled' ? await lastPosition(scope) : 0
   return scope.transaction(async (tx) => {
     const { id, ...existing } = await lockEndpoint(tx, webhookEndpointId)
