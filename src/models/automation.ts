@@ -275,6 +275,9 @@ export class WebhookEndpoint extends TenantModel {
 /** One attempt to send an event to an endpoint. */
 export type DeliveryAttempt = { at: string; statusCode: number | null; error: string | null; durationMs: number }
 
+/** Data of an event: IDs, and in `changed` the names of the fields that a change was about. */
+export type EventData = { changed?: string[] } & Record<string, string | null>
+
 /** An event that was sent to an endpoint at least once. */
 export class WebhookDelivery extends TenantModel {
   static override tableName = 'webhook_deliveries'
@@ -284,7 +287,7 @@ export class WebhookDelivery extends TenantModel {
   declare endpointId: string
   declare eventId: string
   declare type: string
-  declare data: Record<string, string | null>
+  declare data: EventData
   declare position: number
   declare eventAt: Date
   declare status: 'delivered' | 'waiting' | 'failed'

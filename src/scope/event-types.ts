@@ -1,7 +1,10 @@
 /** Description of the events of a type. */
 type EventTypeInfo = {
   description: string
-  /** The fields of its data, most of them IDs. One that ends with a question mark may be null or missing. */
+  /**
+   * The fields of its data, most of them IDs. One that ends with a question mark may be null or missing, and one that ends
+   * with brackets is a list.
+   */
   data: readonly string[]
   /** The kind of object that webhooks send as `resource`: the API's form of the object that the first field of the data names. */
   resource?: Resource
@@ -38,11 +41,13 @@ const MEMBER = { data: ['userId'] } as const
 const JOB = { data: ['jobId'] } as const
 const ENDPOINT = { data: ['webhookEndpointId'] } as const
 const WORKSPACE = { data: ['workspaceId'] } as const
+/** Names of fields of the object as the API spells them, of which the event says that they have other values. */
+const CHANGED = 'changed[]'
 
 /** All types of events, except the custom ones, which are called `custom.` and the name that their sender gives them. */
 export const EVENT_TYPES = {
   'contact.created': { ...CONTACT, description: 'A contact was created' },
-  'contact.updated': { ...CONTACT, description: 'A contact was changed' },
+  'contact.updated': { ...CONTACT, data: [...CONTACT.data, CHANGED], description: 'A contact was changed' },
   'contact.deleted': { ...CONTACT, description: 'A contact was deleted, with all that belongs to it' },
   'contact.consent_changed': { ...CONTACT, description: 'A contact opted in or out' },
   'contact.number_conflict': {
@@ -54,7 +59,11 @@ export const EVENT_TYPES = {
   'conversation.closed': { ...CONVERSATION, description: 'A conversation was closed' },
   'conversation.reopened': { ...CONVERSATION, description: 'A closed conversation was opened again' },
   'conversation.snoozed': { ...CONVERSATION, description: 'A conversation was snoozed' },
-  'conversation.updated': { ...CONVERSATION, description: 'A conversation was changed' },
+  'conversation.updated': {
+    ...CONVERSATION,
+    data: [...CONVERSATION.data, CHANGED],
+    description: 'A conversation was changed',
+  },
   'conversation.assigned': { ...CONVERSATION, description: 'A conversation was assigned, or is not assigned any more' },
   'conversation.automation_paused': { ...CONVERSATION, description: 'Workflows do not answer a conversation any more' },
   'conversation.automation_resumed': { ...CONVERSATION, description: 'Workflows answer a conversation again' },
@@ -83,7 +92,7 @@ export const EVENT_TYPES = {
   'run.expired': { ...RUN, description: 'A run took longer than its workflow allows' },
   'run.replayed': { ...RUN, data: ['runId', 'replayId', 'conversationId?'], description: 'A run was replayed' },
   'broadcast.created': { ...BROADCAST, description: 'A broadcast was created' },
-  'broadcast.updated': { ...BROADCAST, description: 'A broadcast was changed' },
+  'broadcast.updated': { ...BROADCAST, data: [...BROADCAST.data, CHANGED], description: 'A broadcast was changed' },
   'broadcast.deleted': { ...BROADCAST, description: 'A draft of a broadcast was deleted' },
   'broadcast.scheduled': { ...BROADCAST, description: 'A broadcast is to start at a time' },
   'broadcast.unscheduled': { ...BROADCAST, description: 'A scheduled broadcast is a draft again' },
@@ -102,14 +111,18 @@ export const EVENT_TYPES = {
     description: 'A recipient of a broadcast replied',
   },
   'template.created': { ...TEMPLATE, description: 'A template was created' },
-  'template.updated': { ...TEMPLATE, description: 'A template was changed' },
+  'template.updated': { ...TEMPLATE, data: [...TEMPLATE.data, CHANGED], description: 'A template was changed' },
   'template.deleted': { ...TEMPLATE, description: 'A template was deleted' },
   'template.submitted': { ...TEMPLATE, description: 'A template was submitted to the provider' },
   'template.status_changed': { ...TEMPLATE, description: 'The provider approved, rejected or paused a template' },
   'template.quality_changed': { ...TEMPLATE, description: 'The provider rated a template' },
   'template.category_changed': { ...TEMPLATE, description: 'The provider changed the category of a template' },
   'workflow.created': { ...WORKFLOW, description: 'A workflow was created' },
-  'workflow.updated': { ...WORKFLOW, description: 'The draft of a workflow was changed' },
+  'workflow.updated': {
+    ...WORKFLOW,
+    data: [...WORKFLOW.data, CHANGED],
+    description: 'The draft of a workflow was changed',
+  },
   'workflow.published': { ...WORKFLOW, description: 'A version of a workflow was published' },
   'workflow.paused': { ...WORKFLOW, description: 'A workflow was paused' },
   'workflow.archived': { ...WORKFLOW, description: 'A workflow was archived' },
@@ -133,7 +146,7 @@ export const EVENT_TYPES = {
   'media.created': { ...MEDIA, description: 'A file was uploaded' },
   'media.deleted': { ...MEDIA, description: 'A file was deleted' },
   'member.joined': { ...MEMBER, description: 'A person joined the workspace' },
-  'member.updated': { ...MEMBER, description: 'A member has another role' },
+  'member.updated': { ...MEMBER, data: [...MEMBER.data, CHANGED], description: 'A member has another role' },
   'member.removed': { ...MEMBER, description: 'A member left or was removed' },
   'invitation.created': { ...INVITATION, description: 'A person was invited' },
   'invitation.revoked': { ...INVITATION, description: 'An invitation was revoked' },
@@ -144,26 +157,37 @@ export const EVENT_TYPES = {
   'job.failed': { ...JOB, description: 'A job failed' },
   'job.canceled': { ...JOB, description: 'A job was canceled' },
   'webhook_endpoint.created': { ...ENDPOINT, description: 'A webhook endpoint was created' },
-  'webhook_endpoint.updated': { ...ENDPOINT, description: 'A webhook endpoint was changed' },
+  'webhook_endpoint.updated': {
+    ...ENDPOINT,
+    data: [...ENDPOINT.data, CHANGED],
+    description: 'A webhook endpoint was changed',
+  },
   'webhook_endpoint.disabled': { ...ENDPOINT, description: 'Events are not sent to a webhook endpoint any more' },
   'webhook_endpoint.deleted': { ...ENDPOINT, description: 'A webhook endpoint was deleted' },
   'webhook_endpoint.tested': { ...ENDPOINT, description: 'Sent to a webhook endpoint by its test, and nowhere else' },
-  'workspace.updated': { ...WORKSPACE, description: 'Settings of the workspace were changed' },
+  'workspace.updated': {
+    ...WORKSPACE,
+    data: [...WORKSPACE.data, CHANGED],
+    description: 'Settings of the workspace were changed',
+  },
   'workspace.retention_changed': { ...WORKSPACE, description: 'The times after which rows are deleted were changed' },
 } as const satisfies Record<`${string}.${string}`, EventTypeInfo>
 
 type Types = typeof EVENT_TYPES
 export type EventType = keyof Types | `custom.${string}`
 /** The types of one kind of object whose events have the same data. */
-export type ConversationEventType = Extract<keyof Types, `conversation.${string}`>
+export type ConversationEventType = Exclude<Extract<keyof Types, `conversation.${string}`>, 'conversation.updated'>
 export type MessageEventType = Exclude<Extract<keyof Types, `message.${string}`>, 'message.media_stored'>
-export type BroadcastEventType = Exclude<Extract<keyof Types, `broadcast.${string}`>, 'broadcast.replied'>
-export type TemplateEventType = Extract<keyof Types, `template.${string}`>
+export type BroadcastEventType = Exclude<
+  Extract<keyof Types, `broadcast.${string}`>,
+  'broadcast.replied' | 'broadcast.updated'
+>
+export type TemplateEventType = Exclude<Extract<keyof Types, `template.${string}`>, 'template.updated'>
 
 type Field<T extends keyof Types> = Types[T]['data'][number]
-type Data<T extends keyof Types> = { [F in Field<T> as F extends `${string}?` ? never : F]: string } & {
+type Data<T extends keyof Types> = { [F in Field<T> as F extends `${string}?` | `${string}[]` ? never : F]: string } & {
   [F in Field<T> as F extends `${infer Name}?` ? Name : never]?: string | null
-}
+} & { [F in Field<T> as F extends `${infer Name}[]` ? Name : never]: string[] }
 
 /** An event of a workspace, of which this is the registry. `data` contains no content: readers look the rows up. */
 export type Event =

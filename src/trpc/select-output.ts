@@ -89,7 +89,8 @@ function selectValues(select: Select): Select {
 function selectFields(schema: z.ZodObject, times: TimeForm): Select {
   // Schemas may contain themselves, so that fields are compiled when the first value is selected.
   let fields: [name: string, select: Select][] | undefined
-  const isLoose = schema.def.catchall instanceof z.ZodUnknown
+  const { catchall } = schema.def
+  const selectOther = catchall && !(catchall instanceof z.ZodNever) ? createSelect(catchall, times) : undefined
   return (value) => {
     fields ??= Object.entries(schema.shape).map(([name, field]) => [name, createSelect(field, times)])
     assertObject(value)
@@ -98,8 +99,13 @@ function selectFields(schema: z.ZodObject, times: TimeForm): Select {
       const result = select(value[name])
       if (result !== undefined || name in value) selected[name] = result
     }
+    if (!selectOther) return selected
     // The declared fields come first, as in the result of parsing.
-    return isLoose ? { ...selected, ...value, ...selected } : selected
+    if (selectOther === selectAll) return { ...selected, ...value, ...selected }
+    for (const [name, other] of Object.entries(value)) {
+      if (!Object.hasOwn(schema.shape, name)) selected[name] = selectOther(other)
+    }
+    return selected
   }
 }
 

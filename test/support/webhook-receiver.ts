@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks'
+import type { EventData } from '../../src/models/automation.ts'
 import { ScriptedServer } from './scripted-server.ts'
 
 export type ReceivedEvent = {
@@ -7,7 +8,7 @@ export type ReceivedEvent = {
   sequence: number | null
   timestamp: string
   workspaceId: string
-  data: Record<string, string | null>
+  data: EventData
   resource?: Record<string, unknown> | null
 }
 

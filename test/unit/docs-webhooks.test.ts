@@ -19,9 +19,15 @@ describe('the page about webhooks', () => {
   })
 })
 
+function formatField(field: string): string {
+  const name = `\`${field.replace(/\?$|\[\]$/, '')}\``
+  if (field.endsWith('[]')) return `${name} (list)`
+  return field.endsWith('?') ? `${name} or null` : name
+}
+
 async function formatTypes(): Promise<string> {
   const rows = Object.entries(EVENT_TYPES).map(([type, { description, data, ...info }]) => {
-    const fields = data.map((name) => `\`${name.replace('?', '')}\`${name.endsWith('?') ? ' or null' : ''}`).join(', ')
+    const fields = data.map(formatField).join(', ')
     return [`\`${type}\``, description, fields, 'resource' in info ? info.resource : ''].join(' | ')
   })
   const table = ['Type | Meaning | Data | Resource', '--- | --- | --- | ---', ...rows]

@@ -2,7 +2,7 @@ import { findUnknownParams } from '../../channels/templates/fill-template.ts'
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Broadcast as BroadcastRow } from '../../models/broadcasts.ts'
 import { Channel, Template } from '../../models/messaging.ts'
-import { definedFields } from '../../platform/fields.ts'
+import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findMemberId } from '../../scope/dependencies.ts'
@@ -12,7 +12,7 @@ import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { paramsError, PROBLEMS_MAX } from '../templates/sendable-template.ts'
 import { replaceAudience } from './audience/replace-audience.ts'
 import type { AudienceInput } from './audience/schema.ts'
-import { getBroadcast } from './queries.ts'
+import { getBroadcast, toAudience } from './queries.ts'
 import type { Broadcast, BroadcastRef, CreateBroadcast, UpdateBroadcast } from './schema.ts'
 
 const EDITABLE: BroadcastRow['status'][] = ['draft', 'scheduled']
@@ -71,7 +71,7 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
     if (existing.status !== 'draft') assertKeyHas(tx, 'broadcasts:send')
     const template = await lockTemplate(tx, templateId ?? existing.templateId, channelId)
     assertParams(template, columns.params ?? (templateId ? existing.params : undefined), audience)
-    if (audience) await replaceAudience(tx, broadcastId, audience)
+    const replaced = audience && (await replaceAudience(tx, broadcastId, audience))
     await tx
       .query(BroadcastRow)
       .findOne('id', broadcastId)
@@ -81,7 +81,17 @@ export function updateBroadcast(scope: Scope, input: UpdateBroadcast): Promise<B
         templateId: template.id,
         updatedAt: tx.now(),
       })
-    await tx.record({ type: 'broadcast.updated', data: { broadcastId } })
+    const former = { ...existing, audience: toAudience(existing.audience) }
+    const changed = new Set(
+      listChanged(former, {
+        ...columns,
+        channelId: template.channelId,
+        templateId: template.id,
+        audience: replaced && toAudience(replaced.audience),
+      }),
+    )
+    if (replaced?.hasOtherPhones) changed.add('audience')
+    if (changed.size > 0) await tx.record({ type: 'broadcast.updated', data: { broadcastId, changed: [...changed] } })
     return getBroadcast(tx, { broadcastId })
   })
 }

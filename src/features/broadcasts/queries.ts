@@ -40,15 +40,18 @@ const RECIPIENT_SOURCE: ItemSource = {
 
 function toBroadcast(row: BroadcastView): Broadcast {
   const { statusReason, numbers, ...shown } = row
-  const { recipientCount = 0, filter, exclude, ...audience }: Audience = row.audience
   return {
     ...shown,
-    audience: { ...toIds(audience), recipientCount, filter: filter ?? null, exclude: toIds(exclude ?? {}) },
+    audience: toAudience(row.audience),
     schedule: row.schedule && Schedule.parse(row.schedule),
     counts: toCounts(numbers),
     pausedReason: row.status === 'paused' ? statusReason : null,
     failureReason: row.status === 'failed' ? statusReason : null,
   }
+}
+
+export function toAudience({ recipientCount = 0, filter, exclude, ...audience }: Audience): Broadcast['audience'] {
+  return { ...toIds(audience), recipientCount, filter: filter ?? null, exclude: toIds(exclude ?? {}) }
 }
 
 function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {

@@ -52,5 +52,5 @@ export async function carryRestrictions(
   await tx.query(ContactRow).findOne('id', toId).patch({ blocked: true, updatedAt: tx.now() })
   await raiseEvents(tx, [{ contactId: toId, event: { type: 'contact_updated', fields: ['blocked'] } }])
   await cancelContactRuns(tx, toId)
-  await tx.record({ type: 'contact.updated', data: { contactId: toId } })
+  await tx.record({ type: 'contact.updated', data: { contactId: toId, changed: ['blocked'] } })
 }

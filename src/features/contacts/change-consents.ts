@@ -2,6 +2,7 @@ import type { ConsentEntry as ConsentEntryRow } from '../../models/contacts.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
+import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -76,10 +77,14 @@ export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promis
     optOuts.map(({ contactId }) => contactId),
   )
   await tx.record(
-    ...changed.flatMap(({ contactId }) => [
-      { type: 'contact.consent_changed' as const, data: { contactId } },
-      { type: 'contact.updated' as const, data: { contactId } },
-    ]),
+    ...changed.flatMap(({ contactId }): Event[] => {
+      // The consent to service messages is no field of a contact.
+      const isField = previous.get(contactId)?.marketing !== current.get(contactId)?.marketing
+      return [
+        { type: 'contact.consent_changed', data: { contactId } },
+        ...(isField ? [{ type: 'contact.updated' as const, data: { contactId, changed: ['consent'] } }] : []),
+      ]
+    }),
   )
   return { recorded, changed }
 }

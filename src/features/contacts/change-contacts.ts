@@ -38,10 +38,11 @@ const DETAILS: [property: string, name: string][] = [
 ]
 
 /**
- * Changes any number of contacts in one statement. Several changes of one contact are merged in order. Workflows do not
- * react unless `raises` is true.
+ * Changes any number of contacts in one statement, and tells subscribers and workflows what differs. Several changes of one
+ * contact are merged in order. The rows are locked before, so that what others change meanwhile is no difference. With
+ * `tells: false` the caller has compared the contacts, which it has locked, and tells.
  */
-export async function changeContacts(tx: Scope, changes: ContactChange[], { raises = true } = {}): Promise<void> {
+export async function changeContacts(tx: Scope, changes: ContactChange[], { tells = true } = {}): Promise<void> {
   if (changes.length === 0) return
   const merged = new Map<string, ContactChange>()
   for (const { contactId, values, depth } of changes) {
@@ -54,7 +55,8 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { rais
     with input as (select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)),
      previous as (
        select c.id, c.name, c.email, c.language, c.timezone, c.fields from contacts c
-       where c.tenant_id = ${tx.tenantId} and c.id in (select contact_id from input)),
+       where c.tenant_id = ${tx.tenantId} and c.id in (select contact_id from input)
+       order by c.id for no key update),
      updated as (
        update contacts c set name = coalesce(x.values ->> 'name', c.name),
          email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
@@ -63,22 +65,30 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { rais
          fields = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
            where value <> 'null'),
          updated_at = ${tx.now()}
-       from input x where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id
+       from input x join previous p on p.id = x.contact_id where c.tenant_id = ${tx.tenantId} and c.id = p.id
        returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
-     ${raises ? COMPARED : NOT_COMPARED}`
-  await tx.record(...rows.map(({ contactId }) => ({ type: 'contact.updated' as const, data: { contactId } })))
-  if (!raises) return
+     ${tells ? COMPARED : NOT_COMPARED}`
+  const differing = changed.flatMap(({ contactId, previous, updated }) => {
+    const fields = diffDetails(previous, updated)
+    return fields.length > 0 ? [{ contactId, fields }] : []
+  })
+  await tx.record(...differing.map(({ contactId, fields }) => updatedEvent(contactId, fields)))
   await raiseEvents(
     tx,
-    changed.flatMap(({ contactId, previous, updated }) => {
-      const fields = diffDetails(previous, updated)
+    differing.map(({ contactId, fields }) => {
       const depth = merged.get(contactId)?.depth ?? 0
-      return fields.length > 0 ? [{ contactId, depth, event: { type: 'contact_updated' as const, fields } }] : []
+      return { contactId, depth, event: { type: 'contact_updated' as const, fields } }
     }),
   )
 }
 
-/** The details are read only for workflows, as custom fields may be large. */
+/** Returns the event of a change of details: it names `fields` for all custom fields, whose keys may tell of a person. */
+export function updatedEvent(contactId: string, details: readonly string[]) {
+  const changed = [...new Set(details.map((detail) => (detail.startsWith('fields.') ? 'fields' : detail)))]
+  return { type: 'contact.updated' as const, data: { contactId, changed } }
+}
+
+/** The details are read only to be compared, as custom fields may be large. */
 const COMPARED = sqlFragment`select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
   from previous join updated using (id) order by id`
 const NOT_COMPARED = sqlFragment`select id as contact_id, '{}'::jsonb as previous, '{}'::jsonb as updated

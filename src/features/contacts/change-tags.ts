@@ -9,9 +9,10 @@ export type TagChange = { contactId: string; tag: string; isAdded: boolean; dept
 /**
  * Adds and removes tags of any number of contacts in a few statements. Adding a tag that a contact already has changes
  * nothing, a missing tag is created, and the last of several changes to the same tag of a contact wins. Workflows do not react
- * unless `raises` is true.
+ * unless `raises` is true. Returns the contacts that have other tags now.
  */
-export async function changeTags(tx: Scope, changes: TagChange[], { raises = true } = {}): Promise<void> {
+export async function changeTags(tx: Scope, changes: TagChange[], { raises = true } = {}): Promise<Set<string>> {
+  const changed = new Set<string>()
   const last = [
     ...new Map(changes.map((change) => [`${change.contactId} ${change.tag.toLowerCase()}`, change])).values(),
   ]
@@ -29,11 +30,14 @@ export async function changeTags(tx: Scope, changes: TagChange[], { raises = tru
     })
     const inserted = await insertTags(tx, rows)
     const added = rows.filter(({ contactId, tagId }) => inserted.has(`${contactId} ${tagId}`))
+    for (const { contactId } of added) changed.add(contactId)
     if (raises) await raiseEvents(tx, added.map(addedEvent))
   }
-  if (removals.length === 0) return
+  if (removals.length === 0) return changed
   const removed = await deleteTags(tx, removals)
+  for (const { contactId } of removed) changed.add(contactId)
   if (raises) await raiseEvents(tx, removed.map(removedEvent))
+  return changed
 }
 
 /** Returns the tags that were removed. */
@@ -63,13 +67,14 @@ function removedEvent({ contactId, tag, depth = 0 }: Omit<TagChange, 'isAdded'>)
   return { contactId, depth, event: { type: 'tag_removed' as const, tag } }
 }
 
-/** Replaces all tags of a contact with `names`. */
-export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<void> {
+/** Replaces all tags of a contact with `names`. Returns true if it has other tags now. */
+export async function replaceTags(tx: Scope, contactId: string, names: string[]): Promise<boolean> {
   const obsolete = await tx.sql<{ tag: string }>('replaceTags')`
     select t.name as tag from contact_tags ct join tags t on t.tenant_id = ${tx.tenantId} and t.id = ct.tag_id
      where ct.tenant_id = ${tx.tenantId} and ct.contact_id = ${contactId} and lower(t.name) <> all(${names.map((name) => name.toLowerCase())})`
-  await changeTags(tx, [
+  const changed = await changeTags(tx, [
     ...obsolete.map(({ tag }) => ({ contactId, tag, isAdded: false })),
     ...names.map((tag) => ({ contactId, tag, isAdded: true })),
   ])
+  return changed.has(contactId)
 }

@@ -11,7 +11,7 @@ import { lockConversationsBy } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import { storeConsents } from './change-consents.ts'
-import { diffDetails } from './change-contacts.ts'
+import { diffDetails, updatedEvent } from './change-contacts.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { toUniqueContactError } from './errors.ts'
 import { removeIdentities } from './identities.ts'
@@ -67,8 +67,8 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       if (consent) {
         await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
       }
-      if (tags) await replaceTags(tx, contactId, tags)
-      await changeTags(tx, [
+      const hasReplacedTags = tags !== undefined && (await replaceTags(tx, contactId, tags))
+      const tagged = await changeTags(tx, [
         ...addTags.map((tag) => ({ contactId, tag, isAdded: true })),
         ...removeTags.map((tag) => ({ contactId, tag, isAdded: false })),
       ])
@@ -76,7 +76,10 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       if (changed.length > 0)
         await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
       if (columns.blocked && !existing.blocked) await cancelContactRuns(tx, contactId)
-      await tx.record({ type: 'contact.updated', data: { contactId } })
+      // The change of a consent has an event already.
+      const others = changed.filter((name) => name !== 'consent')
+      const names = hasReplacedTags || tagged.has(contactId) ? [...others, 'tags'] : others
+      if (names.length > 0) await tx.record(updatedEvent(contactId, names))
       return getContact(tx, { contactId })
     }),
   )

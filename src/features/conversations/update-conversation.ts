@@ -1,12 +1,13 @@
 import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { InvalidError, NotFoundError } from '../../platform/errors.ts'
+import { listChanged } from '../../platform/fields.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { ConversationEventType } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
-import { AUTOMATION_ON, pausedColumns } from './automation.ts'
+import { AUTOMATION_ON, pausedColumns, toAutomation } from './automation.ts'
 import { getConversation } from './queries.ts'
 import { reopenColumns } from './reopen.ts'
 import type { Conversation, ConversationRef, UpdateConversation } from './schema.ts'
@@ -32,23 +33,27 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
     if (assigneeId) await assertMember(tx, assigneeId)
     const { contactId } = existing
     const now = tx.now()
+    const columns = {
+      ...(status === 'active' ? reopenColumns(existing) : {}),
+      ...(status === 'snoozed' ? { status, snoozedUntil: snoozedUntil ?? null, closedAt: null } : {}),
+      ...(status === 'closed' ? { status, snoozedUntil: null, closedAt: now } : {}),
+      ...(assigneeId === undefined ? {} : { assigneeId }),
+      ...(resumesAutomation ? AUTOMATION_ON : {}),
+      ...(automation?.state === 'paused' ? pausedColumns('manual', automation.until ?? null) : {}),
+    }
     await tx
       .query(ConversationRow)
       .findOne('id', conversationId)
-      .patch({
-        ...(status === 'active' ? reopenColumns(existing) : {}),
-        ...(status === 'snoozed' ? { status, snoozedUntil: snoozedUntil ?? null, closedAt: null } : {}),
-        ...(status === 'closed' ? { status, snoozedUntil: null, closedAt: now } : {}),
-        ...(assigneeId === undefined ? {} : { assigneeId }),
-        ...(resumesAutomation ? AUTOMATION_ON : {}),
-        ...(automation?.state === 'paused' ? pausedColumns('manual', automation.until ?? null) : {}),
-        updatedAt: now,
-      })
+      .patch({ ...columns, updatedAt: now })
     if (resumesAutomation && existing.automationState === 'paused') await resumePausedRuns(tx, [conversationId])
     if (status === 'closed' && existing.status !== 'closed') {
       await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
     }
-    await tx.record({ type: eventType(status, existing.status), data: { conversationId, contactId } })
+    const type = eventType(status, existing.status)
+    const changed = listChanged(toFields(existing, now), toFields({ ...existing, ...columns }, now))
+    if (type) await tx.record({ type, data: { conversationId, contactId } })
+    else if (changed.length > 0)
+      await tx.record({ type: 'conversation.updated', data: { conversationId, contactId, changed } })
     return getConversation(tx, { conversationId })
   })
 }
@@ -63,9 +68,20 @@ export async function markConversationRead(scope: Scope, { conversationId }: Con
   })
 }
 
-function eventType(status: UpdateConversation['status'], previous: string): ConversationEventType {
-  if (status === undefined || status === previous) return 'conversation.updated'
-  if (status === 'active') return previous === 'closed' ? 'conversation.reopened' : 'conversation.updated'
+type Changeable = Parameters<typeof reopenColumns>[0] &
+  Parameters<typeof toAutomation>[0] &
+  Pick<ConversationRow, 'assigneeId'>
+
+/** Returns the fields that a change may be about, as the API shows them. */
+function toFields(row: Changeable, now: Date) {
+  const { status, snoozedUntil, closedAt, reopenCount, assigneeId } = row
+  return { status, snoozedUntil, closedAt, reopenCount, assigneeId, automation: toAutomation(row, now) }
+}
+
+/** Returns undefined for a change that has no event of its own. */
+function eventType(status: UpdateConversation['status'], previous: string): ConversationEventType | undefined {
+  if (status === undefined || status === previous) return undefined
+  if (status === 'active') return previous === 'closed' ? 'conversation.reopened' : undefined
   return `conversation.${status}`
 }
 

@@ -57,7 +57,12 @@ const Event = z
     id,
     type: eventType.meta({ examples: ['message.received'] }),
     data: z
-      .record(z.string(), z.string().nullable())
+      .object({
+        changed: z.array(z.string()).optional().meta({
+          description: 'Names of the fields that have other values now, of an event `*.updated`',
+        }),
+      })
+      .catchall(z.string().nullable())
       .meta({ description: 'IDs of what the event is about', examples: [{ messageId: EXAMPLE_ID }] }),
     at: timestamp,
   })

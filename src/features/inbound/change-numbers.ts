@@ -1,5 +1,6 @@
 import type { NumberChange } from '../../channels/channel.ts'
 import { Contact as ContactRow } from '../../models/contacts.ts'
+import { listChanged } from '../../platform/fields.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -36,10 +37,10 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
   )
   const isFree = otherId === undefined
   const hasOldNumber = to.phone !== null && (contact.phone === null || isSameNumber(contact.phone, from.phone))
+  const phone = !hasOldNumber ? contact.phone : isFree ? to.phone : null
+  const country = phone === null || !hasOldNumber ? contact.country : phoneCountry(phone)
   if (hasOldNumber) {
-    const phone = isFree ? to.phone : null
     const phoneKey = phone && toPhoneKey(phone)
-    const country = phone === null ? contact.country : phoneCountry(phone)
     await tx.query(ContactRow).findOne('id', contactId).patch({ phone, phoneKey, country, updatedAt: tx.now() })
   }
   if (isFree) {
@@ -52,7 +53,8 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
     await tx.record({ type: 'contact.number_conflict', data: { contactId, conflictingContactId: otherId, channelId } })
     await carryRestrictions(tx, { fromId: contactId, toId: otherId, channelId, text: FORMER_NUMBER })
   }
-  await tx.record({ type: 'contact.updated', data: { contactId } })
+  const changed = listChanged(contact, { phone, country })
+  if (changed.length > 0) await tx.record({ type: 'contact.updated', data: { contactId, changed } })
   if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
 }
 

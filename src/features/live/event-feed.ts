@@ -1,3 +1,4 @@
+import type { EventData } from '../../models/automation.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { EventType } from '../../scope/event-types.ts'
@@ -15,7 +16,7 @@ export type FeedEvent = {
   position: number
   id: string
   type: EventType
-  data: Record<string, string | null>
+  data: EventData
   at: Date
 }
 

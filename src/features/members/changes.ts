@@ -36,7 +36,7 @@ export async function updateMember(
       update memberships set role = ${role} where workspace_id = ${tx.tenantId} and user_id = ${userId}`
     const keys = includesRole(role, 'admin') ? [] : await revokeKnownKeys(tx, userId)
     tx.audit?.addTargets('api_key', keys)
-    await tx.record({ type: 'member.updated', data: { userId } })
+    await tx.record({ type: 'member.updated', data: { userId, changed: ['role'] } })
     return { member: await getMember(tx, { userId }), keys }
   })
   for (const id of [member.userId, ...keys]) system.notifications.publish('revocations', id)

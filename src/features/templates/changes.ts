@@ -1,12 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { findUniqueKey } from '../../platform/database/unique-name.ts'
-import { definedFields, getField } from '../../platform/fields.ts'
+import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
-import { getTemplate, listTemplateUses } from './queries.ts'
+import { getTemplate, listTemplateUses, toTemplate } from './queries.ts'
 import type { CreateTemplate, Template, TemplateRef, UpdateTemplate } from './schema.ts'
 import { isSubmitting } from './submit-template.ts'
 import { contentColumns, toComponents } from './template-columns.ts'
@@ -67,15 +66,13 @@ export function updateTemplate(scope: Scope, input: UpdateTemplate): Promise<Tem
         status: kind === 'sandbox' ? ('approved' as const) : ('draft' as const),
       }
       // A text replaces components that it does not name, and a rejected template becomes a draft.
-      const isChanged = Object.entries(changes).some(
-        ([name, value]) => !isDeepStrictEqual(getField(template, name), value),
-      )
-      tx.audit?.compareWith(template, { isChanged })
+      tx.audit?.compareWith(template, { isChanged: listChanged(template, changes).length > 0 })
       await tx
         .query(TemplateRow)
         .findOne('id', templateId)
         .patch({ ...changes, submittedAt: null, updatedAt: tx.now() })
-      await tx.record({ type: 'template.updated', data: { templateId } })
+      const changed = listChanged(toTemplate(template), toTemplate({ ...template, ...changes, submittedAt: null }))
+      if (changed.length > 0) await tx.record({ type: 'template.updated', data: { templateId, changed } })
       return getTemplate(tx, { templateId })
     }),
   )

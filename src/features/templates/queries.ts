@@ -1,5 +1,6 @@
 import { listVariables, readTemplate } from '../../channels/templates/variables.ts'
 import { Template as TemplateRow } from '../../models/messaging.ts'
+import type { TenantModel } from '../../models/tenant-model.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -12,7 +13,7 @@ const USES_MAX = 100
 /** A definition refers to a template by its ID, or by its name and language, in an object named `template`. */
 const REFERS = sqlFragment`'$.**.template ? (@.templateId == $templateId || (@.name == $name && @.language == $language))'`
 
-export function toTemplate(row: TemplateRow): Template {
+export function toTemplate(row: Omit<TemplateRow, keyof TenantModel>): Template {
   const template = readTemplate(row.components)
   return { ...row, variables: template ? listVariables(template) : [] }
 }

@@ -1,6 +1,6 @@
 import { WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { ForbiddenError, InvalidError, NotFoundError } from '../../platform/errors.ts'
-import { definedFields } from '../../platform/fields.ts'
+import { definedFields, listChanged } from '../../platform/fields.ts'
 import { newId } from '../../platform/ids.ts'
 import { assertCallable } from '../../platform/outbound/check-url.ts'
 import { addMs, DAY } from '../../platform/time.ts'
@@ -10,7 +10,7 @@ import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { lastPosition } from '../live/event-feed.ts'
 import { forgetBodies, giveUpWaiting } from './deliveries.ts'
 import { ENDPOINTS_KEY } from './jobs.ts'
-import { getEndpoint, getWebhookEndpoint } from './queries.ts'
+import { getEndpoint, getWebhookEndpoint, toWebhookEndpoint } from './queries.ts'
 import { listReadScopes } from './resources.ts'
 import type {
   CreateWebhookEndpoint,
@@ -81,21 +81,26 @@ export async function updateWebhookEndpoint(
     }
     const isEnabled = status === 'enabled' && existing.status === 'disabled'
     const isDisabled = status === 'disabled' && existing.status === 'enabled'
+    const columns = {
+      ...changes,
+      ...(isEnabled ? ENABLED : {}),
+      ...(isDisabled ? { status, disabledReason: 'requested' as const } : {}),
+    }
     await tx
       .query(EndpointRow)
       .findOne('id', id)
       .patch({
-        ...changes,
+        ...columns,
         // Who sends to it now takes it over again, with the changes.
         ...(hasChanges || isEnabled ? { claimCount: existing.claimCount + 1, leasedUntil: null } : {}),
-        ...(isEnabled ? { ...ENABLED, position: Math.max(position, existing.position) } : {}),
-        ...(isDisabled ? { status, disabledReason: 'requested' as const } : {}),
+        ...(isEnabled ? { position: Math.max(position, existing.position) } : {}),
         updatedAt: tx.now(),
       })
     if (isDisabled) await giveUpWaiting(tx, id)
     if (changes.types) await giveUpWaiting(tx, id, changes.types)
     if (changes.url !== undefined || changes.payload !== undefined) await forgetBodies(tx, id)
-    await recordChange(tx, isDisabled ? 'disabled' : 'updated', id)
+    if (isDisabled) await recordChange(tx, 'disabled', id)
+    else await recordUpdate(tx, { id, ...existing }, columns)
     return getWebhookEndpoint(tx, { webhookEndpointId: id })
   })
 }
@@ -115,7 +120,7 @@ export async function rotateEndpointSecret(
   { webhookEndpointId, overlap = OVERLAP_DEFAULT }: RotateEndpointSecret,
 ): Promise<WebhookEndpointWithSecret> {
   return scope.transaction(async (tx) => {
-    const { id, secret: previousSecret } = await lockEndpoint(tx, webhookEndpointId)
+    const { id, secret: previousSecret, previousExpiresAt } = await lockEndpoint(tx, webhookEndpointId)
     const { secret, sealed } = newEndpointSecret(tx.secrets, { tenantId: tx.tenantId, id })
     const now = tx.now()
     const previous =
@@ -126,7 +131,9 @@ export async function rotateEndpointSecret(
       .query(EndpointRow)
       .findOne('id', id)
       .patch({ ...previous, secret: sealed, updatedAt: now })
-    await recordChange(tx, 'updated', id)
+    tx.forget(ENDPOINTS_KEY)
+    const changed = ['secret', ...listChanged({ previousExpiresAt }, { previousExpiresAt: previous.previousExpiresAt })]
+    await tx.record({ type: 'webhook_endpoint.updated', data: { webhookEndpointId: id, changed } })
     return { ...(await getWebhookEndpoint(tx, { webhookEndpointId: id })), secret }
   })
 }
@@ -164,9 +171,21 @@ async function lockEndpoint(tx: Scope, endpointId: string): Promise<EndpointRow>
   return locked
 }
 
-async function recordChange(tx: Scope, change: 'created' | 'updated' | 'disabled' | 'deleted', id: string) {
+async function recordChange(tx: Scope, change: 'created' | 'disabled' | 'deleted', id: string) {
   tx.forget(ENDPOINTS_KEY)
   await tx.record({ type: `webhook_endpoint.${change}`, data: { webhookEndpointId: id } })
+}
+
+async function recordUpdate(
+  tx: Scope,
+  existing: Parameters<typeof toWebhookEndpoint>[0],
+  columns: Partial<EndpointRow>,
+): Promise<void> {
+  tx.forget(ENDPOINTS_KEY)
+  const now = tx.now()
+  const changed = listChanged(toWebhookEndpoint(existing, now), toWebhookEndpoint({ ...existing, ...columns }, now))
+  if (changed.length === 0) return
+  await tx.record({ type: 'webhook_endpoint.updated', data: { webhookEndpointId: existing.id, changed } })
 }
 
 /** Events have personal data, so they are sent encrypted; to the own machine only where that may be called. */

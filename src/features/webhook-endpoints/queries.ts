@@ -1,4 +1,5 @@
 import { WebhookDelivery as DeliveryRow, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
+import type { TenantModel } from '../../models/tenant-model.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -41,7 +42,7 @@ export async function getEndpoint(scope: Scope, endpointId: string): Promise<End
   return row
 }
 
-function toWebhookEndpoint(row: EndpointRow, now: Date): WebhookEndpoint {
+export function toWebhookEndpoint(row: Omit<EndpointRow, keyof TenantModel>, now: Date): WebhookEndpoint {
   const unlessPast = (at: Date | null) => (at && at > now ? at : null)
   return {
     id: row.id,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { EventData } from '../../models/automation.ts'
 import { Message as MessageRow, Template as TemplateRow, Channel as ChannelRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { findEventType, type Resource, RESOURCES } from '../../scope/event-types.ts'
@@ -68,7 +69,7 @@ export const SOURCES: Readonly<Record<Resource, Source>> = {
 /** Custom events are about a contact. */
 const CUSTOM = { resource: 'contact', data: ['contactId'] } as const
 
-type EventRef = { type: string; data: Record<string, string | null> }
+type EventRef = { type: string; data: EventData }
 
 /** An object as the API shows it now, and the contact that it is about, if any. */
 export type LoadedResource = { value: unknown; contactId: string | null }

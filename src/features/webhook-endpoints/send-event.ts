@@ -1,5 +1,5 @@
 import type { Agent } from 'undici'
-import type { DeliveryAttempt, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
+import type { DeliveryAttempt, EventData, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { postPublic } from '../../platform/outbound/post-public.ts'
 import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
@@ -20,7 +20,7 @@ const GONE = 410
 export type SentEvent = {
   eventId: string
   type: string
-  data: Record<string, string | null>
+  data: EventData
   position: number | null
   eventAt: Date
 }

@@ -1,6 +1,6 @@
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../models/automation.ts'
-import { definedFields } from '../../platform/fields.ts'
+import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findMemberId } from '../../scope/dependencies.ts'
@@ -82,7 +82,11 @@ export async function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promi
         ...(definition ? toDraftColumns(definition, workflow.draftRevision + 1) : {}),
         updatedAt: tx.now(),
       })
-    await tx.record({ type: 'workflow.updated', data: { workflowId } })
+    const changed = listChanged(
+      { ...workflow, definition: workflow.draft },
+      { ...columns, definition, draftRevision: definition && workflow.draftRevision + 1 },
+    )
+    if (changed.length > 0) await tx.record({ type: 'workflow.updated', data: { workflowId, changed } })
     return getWorkflow(tx, { workflowId })
   })
 }

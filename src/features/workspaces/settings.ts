@@ -1,4 +1,5 @@
 import { NotFoundError } from '../../platform/errors.ts'
+import { listChanged } from '../../platform/fields.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { forgetKeywordSettings } from '../consent/keyword-settings.ts'
@@ -34,7 +35,8 @@ export function updateWorkspace(scope: Scope, input: UpdateWorkspace): Promise<W
       where id = ${tx.tenantId}`
     if (timezone !== existing.timezone) await moveSchedules(tx, { from: existing.timezone, to: timezone })
     if (language !== existing.language) forgetKeywordSettings(tx)
-    await tx.record({ type: 'workspace.updated', data: { workspaceId: tx.tenantId } })
+    const changed = listChanged(existing, { name, timezone, language, country })
+    if (changed.length > 0) await tx.record({ type: 'workspace.updated', data: { workspaceId: tx.tenantId, changed } })
     return getWorkspace(tx)
   })
 }

@@ -16,7 +16,7 @@ const RESOURCE_SCHEMAS: Record<Resource, string> = {
 }
 
 const ID_SCHEMA: Schema = { type: 'string', format: 'uuid' }
-/** Fields of data that are no IDs. */
+/** Fields of data that are no IDs, and no lists. */
 const NUMBERS = new Set(['firstStep', 'lastStep'])
 
 /** The headers that each event is posted with. */
@@ -51,7 +51,7 @@ const CUSTOM: TypeInfo = {
 
 /** Returns the name of the schema of all events with the same fields. */
 function toKind({ data, resource }: TypeInfo): string {
-  const fields = data.map((name) => name.replace('?', '').replace(/^./, (letter) => letter.toUpperCase()))
+  const fields = data.map((name) => toField(name).replace(/^./, (letter) => letter.toUpperCase()))
   const names =
     resource === undefined ? fields : [resource.replace(/^./, (letter) => letter.toUpperCase()), ...fields.slice(1)]
   return `${names.map((name) => name.replace(/Id$/, '')).join('')}WebhookEvent`
@@ -69,7 +69,11 @@ const EVENT: Schema = {
       description: 'The position of the event among those of the workspace; null for a test',
     },
     workspaceId: { ...ID_SCHEMA, description: 'The workspace' },
-    data: { type: 'object', description: 'The IDs of what the event is about', additionalProperties: true },
+    data: {
+      type: 'object',
+      description: 'The IDs of what the event is about, and the names of the fields that a change was about',
+      additionalProperties: true,
+    },
   },
 }
 
@@ -108,15 +112,20 @@ function describe(type: string, info: TypeInfo, schemas: Record<string, Schema>)
 
 function toDataSchema({ data }: TypeInfo): Schema {
   const properties = data.map((name): [string, Schema] => {
-    const field = name.replace('?', '')
+    const field = toField(name)
+    if (name.endsWith('[]')) return [field, { type: 'array', items: { type: 'string' } }]
     const value: Schema = NUMBERS.has(field) ? { type: 'string' } : ID_SCHEMA
     return [field, name === field ? value : { ...value, type: ['string', 'null'] }]
   })
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
-    required: data.filter((name) => !name.endsWith('?')),
+    required: data.filter((name) => !name.endsWith('?')).map(toField),
   }
+}
+
+function toField(name: string): string {
+  return name.replace(/\?$|\[\]$/, '')
 }
 
 function toSchema(info: TypeInfo): Schema {

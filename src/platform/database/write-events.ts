@@ -3,7 +3,7 @@ import { createSqlTag } from './sql.ts'
 import type { Database } from './database.ts'
 
 type Origin = { tenantId: string; now: Date }
-type EventRow = { type: string; data: Readonly<Record<string, string | null | undefined>> }
+type EventRow = { type: string; data: Readonly<Record<string, string | readonly string[] | null | undefined>> }
 
 /** Stores events in one statement. */
 export async function writeEvents(db: Database, { tenantId, now }: Origin, events: readonly EventRow[]): Promise<void> {

@@ -88,7 +88,7 @@ describe('the scope of a tenant', () => {
     const { id } = await buildContact(workspace, { name: 'Kept' })
     const work = scope.transaction(async (tx) => {
       await tx.query(Contact).findOne('id', id).patch({ name: 'Changed' })
-      await tx.record({ type: 'contact.updated', data: { contactId: 'not storable: \0' } })
+      await tx.record({ type: 'contact.updated', data: { contactId: 'not storable: \0', changed: [] } })
     })
     expect(await errorMessage(work)).to.equal('unsupported Unicode escape sequence')
     expect((await scope.get(Contact, id)).name).to.equal('Kept')

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
 import { Contact, Group, Tag } from '../../../models/contacts.ts'
 import { NotFoundError } from '../../../platform/errors.ts'
@@ -13,27 +14,40 @@ const COUNTERS = {
 
 /**
  * Replaces the audience of a locked broadcast. Phone numbers are stored in a table of their own, because there may be
- * thousands of them.
+ * thousands of them. Returns the audience, and whether it has other phone numbers now.
  * @throws NotFoundError
  */
-export async function replaceAudience(tx: Scope, broadcastId: string, input: AudienceInput): Promise<void> {
+export async function replaceAudience(
+  tx: Scope,
+  broadcastId: string,
+  input: AudienceInput,
+): Promise<{ audience: Audience; hasOtherPhones: boolean }> {
   await assertAudience(tx, input)
   const { recipients = [], ...lists } = input
   const audience: Audience = { ...lists, recipientCount: recipients.length }
   await tx.query(BroadcastRow).findOne('id', broadcastId).patch({ audience })
-  await deletePhones(tx, broadcastId)
-  if (recipients.length === 0) return
+  const former = await deletePhones(tx, broadcastId)
+  const stored = recipients.map(({ phone, name = null, params = {} }) => ({ phone, name, params }))
+  const hasOtherPhones = !isDeepStrictEqual(former, stored)
+  if (recipients.length === 0) return { audience, hasOtherPhones }
   const rows = JSON.stringify(recipients.map((recipient, position) => ({ ...recipient, position })))
   await tx.sql('insertPhones')`
     insert into broadcast_phones (tenant_id, broadcast_id, position, phone, name, params)
      select ${tx.tenantId}::uuid, ${broadcastId}::uuid, x.position, x.phone, x.name, coalesce(x.params, '{}')
      from jsonb_to_recordset(${rows}::jsonb) as x (position integer, phone text, name text, params jsonb)`
+  return { audience, hasOtherPhones }
 }
 
-/** Deletes the phone numbers of an audience, of which no list of recipients is made any more. */
-export async function deletePhones(tx: Scope, broadcastId: string): Promise<void> {
-  await tx.sql('deletePhones')`
-    delete from broadcast_phones where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}`
+type Phone = { phone: string; name: string | null; params: Record<string, string> }
+
+/**
+ * Deletes the phone numbers of an audience, of which no list of recipients is made any more. Returns them in their order.
+ */
+export async function deletePhones(tx: Scope, broadcastId: string): Promise<Phone[]> {
+  const rows = await tx.sql<Phone & { position: number }>('deletePhones')`
+    delete from broadcast_phones where tenant_id = ${tx.tenantId} and broadcast_id = ${broadcastId}
+    returning position, phone, name, params`
+  return rows.toSorted((a, b) => a.position - b.position).map(({ phone, name, params }) => ({ phone, name, params }))
 }
 
 /** @throws NotFoundError if one of the ids is not that of a record of the workspace */

@@ -5,7 +5,7 @@ import { toPhoneKey } from '../../../platform/phone.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { ItemError } from '../../../trpc/bulk.ts'
 import { FIELDS_TOO_LARGE, mergeFields } from '../../../steps/contacts/contact-fields.ts'
-import { changeContacts, type ContactChange, diffDetails } from '../change-contacts.ts'
+import { changeContacts, type ContactChange, diffDetails, updatedEvent } from '../change-contacts.ts'
 import { invalid, type Person } from './persons.ts'
 
 /** A change of a contact, with the names of what differs. `externalId` is undefined if it stays as it is. */
@@ -39,13 +39,16 @@ export function toChange(row: ContactRow, item: Person['item'], owners: Map<stri
   }
 }
 
-/** Writes the changes with two statements, and records an event for each. */
-export async function applyChanges(tx: Scope, changes: Change[]): Promise<void> {
+/** Writes the changes with two statements, and records an event for each; the caller writes the tags of those in `tagged`. */
+export async function applyChanges(tx: Scope, changes: Change[], tagged: ReadonlySet<string>): Promise<void> {
   await changeContacts(
     tx,
     changes.map(({ id: contactId, values }) => ({ contactId, values: { fields: {}, ...values }, depth: 0 })),
-    { raises: false },
+    { tells: false },
   )
+  const events = changes.map(({ id, fields }) => updatedEvent(id, tagged.has(id) ? [...fields, 'tags'] : fields))
+  // The change of a consent has an event already.
+  await tx.record(...events.filter(({ data }) => data.changed.length > 0))
   const externalIds = changes.flatMap(({ id, externalId }) => (externalId === undefined ? [] : [{ id, externalId }]))
   if (externalIds.length === 0) return
   await tx.sql('changeExternalIds')`

@@ -99,6 +99,7 @@ async function store(tx: Scope, persons: Person[], options: StoreOptions): Promi
   await applyChanges(
     tx,
     applied.map(([, change]) => change),
+    tagged,
   )
   if (startWorkflows) {
     const updated = applied.flatMap(([, { id: contactId, fields }]) => {
