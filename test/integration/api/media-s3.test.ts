@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeS3 } from '../../support/fake-s3.ts'
+import { buildCsv, importCsv } from '../../support/imports.ts'
 import { listFiles } from '../../support/list-files.ts'
 import { uploadText } from '../../support/media.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -32,6 +33,27 @@ describe('media in an S3-compatible store', () => {
     expect((await workspace.request('DELETE', `/api/media/${id}`)).status).to.equal(204)
     expect(s3.objects.size).to.equal(0)
     expect(s3.rejected).to.equal(0)
+  })
+
+  it('is imported as contacts, from an upload and from the body', async () => {
+    const mediaId = await uploadText(workspace, buildCsv(700))
+    const uploaded = await workspace.call('POST', '/api/contacts/import', { mediaId })
+    const { body: sent } = await importCsv(workspace, buildCsv(1200, { from: 700 }))
+    expect([...s3.objects.keys()]).to.include.members(
+      [uploaded, sent].map(({ id }) => `/media/${workspace.tenantId}/${id}`),
+    )
+    await app.work()
+    for (const [{ id }, count] of [
+      [uploaded, 700],
+      [sent, 1200],
+    ] as const) {
+      const { status, counts } = await workspace.call('GET', `/api/jobs/${id}`)
+      expect(status).to.equal('completed')
+      expect(counts).to.deep.equal({ total: count, created: count, updated: 0, unchanged: 0, failed: 0 })
+    }
+    expect([...s3.objects.keys()]).to.deep.equal([`/media/${workspace.tenantId}/${mediaId}`])
+    expect(s3.rejected).to.equal(0)
+    await workspace.call('DELETE', `/api/media/${mediaId}`)
   })
 
   it('is not stored in part when the store has no room', async () => {
