@@ -5,8 +5,9 @@ import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Scope } from '../scope/scope.ts'
 import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { RequestContext, Transport } from '../trpc/context.ts'
-import type { KeyCaller, UserCaller } from '../trpc/caller.ts'
+import { callerId, type KeyCaller, type UserCaller } from '../trpc/caller.ts'
 import { findKey } from './api-key.ts'
+import type { Admission } from './load/admission.ts'
 
 const SESSION_COOKIE = 'session_token'
 const TWO_FACTOR_COOKIE = 'two_factor'
@@ -27,6 +28,7 @@ export type RequestScopes = Pick<RequestContext, 'system' | 'auth'> & {
 type Dependencies = {
   log: Logger
   limits: Pick<RateLimits, 'chargeKeyedAnswer'>
+  admission: Admission
   resolveAddress: (peer: string, forwardedFor: string | undefined) => string
   identify: Identify
   scopes: RequestScopes
@@ -38,7 +40,7 @@ export type TrpcCall = { tenantId: string | null; isBatch: boolean }
 type Call = { tenantId: string | null; transport: Transport; isBatch?: boolean }
 
 /** Builds the context that procedures receive from a request. */
-export function createContexts({ log, limits, resolveAddress, identify, scopes }: Dependencies) {
+export function createContexts({ log, limits, admission, resolveAddress, identify, scopes }: Dependencies) {
   async function build(ctx: Context, { tenantId, transport, isBatch = false }: Call): Promise<RequestContext> {
     const apiKey = readKey(ctx, tenantId)
     const sessionToken = apiKey ? null : readSessionToken(ctx)
@@ -59,6 +61,8 @@ export function createContexts({ log, limits, resolveAddress, identify, scopes }
       batch: isBatch ? new BatchBudget() : null,
       idempotencyKey: ctx.req.headers['idempotency-key']?.toString() ?? null,
       chargeKeyedAnswer: limits.chargeKeyedAnswer,
+      takeUpload: (caller, workspaceId) =>
+        admission.takeUpload(clientNetwork(key), { workspaceId, callerId: callerId(caller) }),
       setHeader: (name, value) => {
         if (name.toLowerCase() === 'set-cookie') ctx.res.appendHeader(name, value)
         else ctx.res.setHeader(name, value)

@@ -63,10 +63,10 @@ export type HttpDependencies = {
 /** Creates the Koa server. The middleware is listed in the order in which it runs. */
 export function createHttpServer(dependencies: HttpDependencies): Server {
   const { router, log } = dependencies
-  const contexts = createContexts(dependencies)
   const admission = new Admission(log)
+  const contexts = createContexts({ ...dependencies, admission })
   const routes = new ApiRoutes()
-  addUploads(routes, dependencies.uploads, { contexts, admission })
+  addUploads(routes, dependencies.uploads, contexts)
   addDownloads(routes, dependencies.downloads, contexts)
   routes.add('GET', EVENTS_STREAM_PATH, eventsRoute(router, { openContext: contexts.openForStream, admission }))
   addOperations(routes, router, contexts)

@@ -1,16 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
-import { clientNetwork } from '../platform/client-address.ts'
-import { UnavailableError } from '../platform/errors.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { ApiScope } from '../trpc/api-scopes.ts'
-import { callerId } from '../trpc/caller.ts'
 import type { RequestContext } from '../trpc/context.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { startAudit } from '../trpc/audit.ts'
 import { authorize } from '../trpc/procedures.ts'
 import type { ApiRoutes } from './api-routes.ts'
-import type { Admission } from './load/admission.ts'
 import { readUpload, UPLOAD_LIMITS } from './load/upload-body.ts'
 
 export type Upload = {
@@ -32,28 +28,17 @@ export type UploadRoute = {
   receive(scope: Scope, stream: Readable, upload: Upload): Promise<{ status: number; body: object }>
 }
 
-/** Uploads of one workspace, and of one user or API key, at once. */
-const UPLOADS_PER_WORKSPACE_MAX = 4
-
 type Contexts = { open: Middleware; get: (ctx: Context) => RequestContext }
 
 /** Adds routes that take files. The role is checked before the body is read. */
-export function addUploads(
-  routes: ApiRoutes,
-  uploads: readonly UploadRoute[],
-  { contexts, admission }: { contexts: Contexts; admission: Admission },
-): void {
+export function addUploads(routes: ApiRoutes, uploads: readonly UploadRoute[], contexts: Contexts): void {
   for (const upload of uploads) {
-    const receive = answer(upload, contexts, admission)
+    const receive = answer(upload, contexts)
     routes.add('POST', upload.path, receive)
   }
 }
 
-function answer(
-  { scope, action, type, bytesMax, receive }: UploadRoute,
-  contexts: Contexts,
-  admission: Admission,
-): Middleware {
+function answer({ scope, action, type, bytesMax, receive }: UploadRoute, contexts: Contexts): Middleware {
   const answerUpload: Middleware = async function answerUpload(ctx) {
     try {
       const context = contexts.get(ctx)
@@ -62,14 +47,7 @@ function answer(
       if (bytes > bytesMax) {
         throw new TransportError('PAYLOAD_TOO_LARGE', { message: `Files may have at most ${bytesMax / 1024 ** 2} MB` })
       }
-      const network = clientNetwork(context.client.addressKey)
-      const release = admission.take('uploads', network, [
-        { key: `workspace:${workspaceId}`, max: UPLOADS_PER_WORKSPACE_MAX },
-        { key: `user:${callerId(caller)}`, max: UPLOADS_PER_WORKSPACE_MAX },
-        { key: `network:${network}` },
-      ])
-      if (typeof release !== 'function')
-        throw new UnavailableError('Too many files are being uploaded, please try again', 5)
+      const release = context.takeUpload(caller, workspaceId)
       const body = readUpload(ctx.req, UPLOAD_LIMITS)
       try {
         const { querystring } = ctx

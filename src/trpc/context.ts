@@ -38,6 +38,11 @@ export type RequestContext = {
   client: { ipAddress: string; addressKey: string; userAgent: string | null }
   idempotencyKey: string | null
   chargeKeyedAnswer: RateLimits['chargeKeyedAnswer']
+  /**
+   * Takes one of the bounded slots of files that are received, and returns the function that frees it.
+   * @throws UnavailableError
+   */
+  takeUpload(caller: Caller, workspaceId: string): () => void
   /** REST answers with JSON, which has no dates; tRPC with the format of superjson. */
   transport: Transport
   /** Bounds the answers of a batch; null for a single call. */

@@ -1,5 +1,6 @@
 import { loggableNetwork } from '../../platform/client-address.ts'
 import { type Share, SharedSlots } from '../../platform/concurrency/shared-slots.ts'
+import { UnavailableError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import { SECOND } from '../../platform/time.ts'
 
@@ -7,6 +8,10 @@ type SlotBound = 'connections' | 'subscriptions' | 'uploads'
 
 /** Bounds that protect the event loop and the memory of a process. */
 type Bound = SlotBound | 'bodyBytes' | 'unsentBytes' | 'loopLag'
+
+/** Uploads of one workspace, and of one user or API key, at once. */
+const UPLOADS_PER_WORKSPACE_MAX = 4
+const RETRY_AFTER_SECONDS = 5
 
 const LOG_EVERY_MS = 10 * SECOND
 
@@ -36,6 +41,20 @@ export class Admission {
     if (!exhausted) return this.#slots[bound].take(shares)
     this.reject(bound, network)
     return exhausted
+  }
+
+  /**
+   * Takes the slot of a file that is received, and returns the function that frees it.
+   * @throws UnavailableError
+   */
+  takeUpload(network: string, { workspaceId, callerId }: { workspaceId: string; callerId: string }): () => void {
+    const slot = this.take('uploads', network, [
+      { key: `workspace:${workspaceId}`, max: UPLOADS_PER_WORKSPACE_MAX },
+      { key: `user:${callerId}`, max: UPLOADS_PER_WORKSPACE_MAX },
+      { key: `network:${network}` },
+    ])
+    if (typeof slot === 'function') return slot
+    throw new UnavailableError('Too many files are being uploaded, please try again', RETRY_AFTER_SECONDS)
   }
 
   /** Counts what is rejected because of a bound. The log has a line of each bound in ten seconds at most. */
