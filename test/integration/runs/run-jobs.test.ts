@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/platform/time.ts'
-import { buildMember, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
+import { buildContact, buildMember, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
+import { buildCsv, importCsv } from '../../support/imports.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { recordStatements } from '../../support/statements.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -158,9 +161,31 @@ describe('jobs on runs', () => {
     }
     const { status, body } = await workspace.request('POST', CANCEL, { filter: { workflowId }, expectedCount: 10_001 })
     expect([status, body.code]).to.deep.equal([400, 'validation_failed'])
+    const refused = { filter: { workflowId }, expectedCount: 2 }
+    const statements = await recordStatements(() => workspace.request('POST', CANCEL, refused))
+    expect(statements.filter(({ text }) => /insert into (?:jobs|job_targets|events)/.test(text))).to.deep.equal([])
     expect((await workspace.call('GET', '/api/jobs')).total).to.equal(0)
     await app.work()
     expect((await listRuns(`workflowId=${workflowId}&status=waiting`)).total).to.equal(3)
+  })
+
+  it('that cancel do not wait for an import of the workspace', async () => {
+    const { workflowId } = await buildRuns(WAITS, 3)
+    const [row = ''] = buildCsv(1).split('\n').slice(1)
+    const { id } = await buildContact(workspace, { name: 'Locked', phone: row.split(',')[1] })
+    const tx = await app.system.db.transaction()
+    try {
+      await tx('contacts').where({ tenant_id: workspace.tenantId, id }).forUpdate()
+      const { body: imported } = await importCsv(workspace, buildCsv(2))
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
+      const job = await workspace.call('POST', CANCEL, { filter: { workflowId }, expectedCount: 3 })
+      await waitUntil(async () => (await getJob(job)).status === 'completed')
+      expect((await listRuns(`workflowId=${workflowId}&status=canceled`)).total).to.equal(3)
+      expect((await getJob(imported)).status).to.equal('running')
+    } finally {
+      await tx.commit()
+    }
+    await app.work()
   })
 
   it('find no runs of another workspace', async () => {
