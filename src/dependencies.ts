@@ -51,6 +51,8 @@ export const JOB_LIMITS = {
   broadcast: { working: 2, releasedPerKey: 1, all: 8 },
   // Each is a large transaction at a time. Of a workspace there is one; it gives up its place after some seconds.
   'run-jobs': { working: 2, releasedPerKey: 1, all: 4 },
+  // What is to stop runs does not wait for an import.
+  'run-urgent-jobs': { working: 1, releasedPerKey: 1, all: 4 },
 }
 
 /** Received files of this age belong to a process that ended meanwhile. */

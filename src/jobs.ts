@@ -33,6 +33,7 @@ import { sendDisabledEmails } from './features/webhook-endpoints/send-disabled-e
 import type { JobKind, JobKinds } from './features/jobs/job-kind.ts'
 import { purgeJobs } from './features/jobs/purge-jobs.ts'
 import { enqueueDueJobs, runJobs } from './features/jobs/run-jobs.ts'
+import { isUrgent } from './features/jobs/schema.ts'
 import { runsCancel } from './features/run-jobs/cancel-runs.ts'
 import { runsReplay } from './features/run-jobs/replay-runs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
@@ -43,7 +44,12 @@ import type { SystemScope } from './scope/system-scope.ts'
 
 /** Kinds of jobs of the API, by their types. */
 const LISTED_KINDS: JobKind[] = [contactsImport, runsCancel, runsReplay, webhooksRecover]
-const JOB_KINDS: JobKinds = new Map(LISTED_KINDS.map((kind) => [kind.type, kind]))
+const URGENT_KINDS = toMap(LISTED_KINDS.filter(({ type }) => isUrgent(type)))
+const OTHER_KINDS = toMap(LISTED_KINDS.filter(({ type }) => !isUrgent(type)))
+
+function toMap(kinds: JobKind[]): JobKinds {
+  return new Map(kinds.map((kind) => [kind.type, kind]))
+}
 
 /** Task handlers by the name of their jobs. */
 export function createTasks(system: SystemScope): Tasks {
@@ -51,7 +57,8 @@ export function createTasks(system: SystemScope): Tasks {
     advance: (job, control) => advanceMailboxes(system, job, control),
     deliver: (job, control) => deliverMessages(system, job, control),
     broadcast: (job, control) => runBroadcasts(system, job, control?.signal),
-    'run-jobs': (job, control) => runJobs(system, JOB_KINDS, job, control?.signal),
+    'run-jobs': (job, control) => runJobs(system, OTHER_KINDS, job, control?.signal),
+    'run-urgent-jobs': (job, control) => runJobs(system, URGENT_KINDS, job, control?.signal),
     execute: (job, control) => executeCalls(system, job, control),
     'fetch-media': (job, control) => fetchMedia(system, job, control?.signal),
     'send-read-receipt': (job) => sendReadReceipt(system, job, { showsTyping: false }),

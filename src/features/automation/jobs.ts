@@ -33,9 +33,9 @@ export function typingJob(tenantId: string, conversationId: string): Job {
   return { task: 'show-typing', tenantId, key: conversationId }
 }
 
-/** Job that works on the jobs of the API of a tenant. */
-export function jobsWakeup(tenantId: string): Job {
-  return { task: 'run-jobs', tenantId, key: tenantId }
+/** Job that works on the jobs of the API of a tenant: on the urgent ones, or on the others. */
+export function jobsWakeup(tenantId: string, isUrgent: boolean): Job {
+  return { task: isUrgent ? 'run-urgent-jobs' : 'run-jobs', tenantId, key: tenantId }
 }
 
 /** Job that executes the due external calls of a tenant. */

@@ -1,17 +1,19 @@
-import { readCsv } from '../../platform/csv/read-csv.ts'
+import type { Job as JobRow } from '../../models/jobs.ts'
+import { type CsvPosition, readCsv } from '../../platform/csv/read-csv.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { JobItem, JobKind } from '../jobs/job-kind.ts'
+import type { JobItem, JobKind, Portion } from '../jobs/job-kind.ts'
 import { countStored } from '../jobs/queries.ts'
 import { toStoreKey } from '../media/media-writes.ts'
 import { type Outcome, storePersons, type StoreOptions } from '../contacts/bulk/bulk-contacts.ts'
 import type { ItemError } from '../../trpc/bulk.ts'
 import { addItem, type Person, readItems } from '../contacts/bulk/persons.ts'
 import { toItem } from './columns.ts'
+import { type EarlierLine, withEarlier } from './earlier-rows.ts'
 import { ImportInput } from './schema.ts'
 
-/** A row of the file. The next one begins at a byte of the stored file. */
-type Line = { line: number; cells: string[] | undefined; problem: string | undefined }
+/** A row of the file. */
+type Line = EarlierLine & { cells: string[] | undefined; problem: string | undefined }
 
 const PORTION_ROWS = 500
 /** A cell counts as a character more. */
@@ -25,61 +27,58 @@ export const contactsImport: JobKind<Line> = {
   role: 'agent',
   scope: 'contacts:write',
 
+  isTrial: ({ input }) => ImportInput.parse(input).dryRun,
+
   async *read(scope, job) {
-    const { id, input, cursor, total } = job
+    const { cursor, total } = job
     // Nothing is behind the last row: a store has no part of a file from its end on.
     if (countStored(job) === total) return
-    const { delimiter } = ImportInput.parse(input)
-    const key = toStoreKey(scope.tenantId, id)
-    const open = (start: number) => scope.files.open(key, { start, end: Number.MAX_SAFE_INTEGER })
     const start = { bytes: Number(cursor?.['bytes'] ?? 0), row: Number(cursor?.['row'] ?? 0) }
-    let lines: Line[] = []
-    let chars = 0
-    let next = start
-    let end = start
-    for await (const { row, cells, problem, next: behind } of readCsv({ delimiter, open }, start)) {
-      const isBlank = cells?.length === 0
-      if (row > 1 && !isBlank) lines.push({ line: row, cells, problem })
-      end = behind
-      chars += cells?.reduce((sum, cell) => sum + cell.length + 1, 0) ?? 0
-      const isFull = lines.length >= PORTION_ROWS || chars >= PORTION_CHARS || behind.row - next.row >= PORTION_ALL_ROWS
-      if (!isFull) continue
-      next = behind
-      yield { lines, cursor: next }
-      lines = []
-      chars = 0
-    }
-    if (lines.length > 0) yield { lines, cursor: end }
+    const input = ImportInput.parse(job.input)
+    const readFrom = (position: CsvPosition) => readPortions(scope, job, position)
+    const readValid = (lines: Line[]) => toValid(lines, input).valid
+    if (!input.dryRun) yield* readFrom(start)
+    else yield* withEarlier(scope, job, { start, matchBy: input.matchBy, readFrom, toValid: readValid })
   },
 
   async apply(tx, { input }, lines) {
     const { dryRun, ...rest } = ImportInput.parse(input)
-    return dryRun ? undo(tx, (inner) => storeLines(inner, lines, rest)) : storeLines(tx, lines, rest)
+    if (!dryRun) return storeLines(tx, lines, rest)
+    const { matchBy } = rest
+    const earlier = lines.flatMap((line) => line.earlier ?? [])
+    if (earlier.length > 0)
+      await storePersons(tx, earlier, { mode: 'upsert', matchBy, startWorkflows: false, source: 'import' })
+    const items = await storeLines(tx, lines, rest)
+    // A contact that was created does not exist.
+    return items.map((item) => (item.status === 'created' ? { ...item, targetId: null } : item))
   },
 }
 
-class Undone extends Error {}
-
-/** Does work in a transaction that is rolled back. */
-async function undo(tx: Scope, work: (inner: Scope) => Promise<JobItem[]>): Promise<JobItem[]> {
-  let items: JobItem[] = []
-  try {
-    await tx.transaction(async (inner) => {
-      items = await work(inner)
-      throw new Undone()
-    })
-  } catch (error) {
-    if (!(error instanceof Undone)) throw error
+async function* readPortions(scope: Scope, { id, input }: JobRow, start: CsvPosition): AsyncGenerator<Portion<Line>> {
+  const { delimiter } = ImportInput.parse(input)
+  const key = toStoreKey(scope.tenantId, id)
+  const open = (from: number) => scope.files.open(key, { start: from, end: Number.MAX_SAFE_INTEGER })
+  let lines: Line[] = []
+  let chars = 0
+  let next = start
+  let end = start
+  for await (const { row, cells, problem, next: behind } of readCsv({ delimiter, open }, start)) {
+    const isBlank = cells?.length === 0
+    if (row > 1 && !isBlank) lines.push({ line: row, cells, problem })
+    end = behind
+    chars += cells?.reduce((sum, cell) => sum + cell.length + 1, 0) ?? 0
+    const isFull = lines.length >= PORTION_ROWS || chars >= PORTION_CHARS || behind.row - next.row >= PORTION_ALL_ROWS
+    if (!isFull) continue
+    next = behind
+    yield { lines, cursor: next }
+    lines = []
+    chars = 0
   }
-  // A contact that was created does not exist.
-  return items.map((item) => (item.status === 'created' ? { ...item, targetId: null } : item))
+  if (lines.length > 0) yield { lines, cursor: end }
 }
 
-async function storeLines(
-  tx: Scope,
-  lines: Line[],
-  { columns, ...options }: Omit<ImportInput, 'dryRun'>,
-): Promise<JobItem[]> {
+/** Reads the contacts of rows. Each that cannot be read has an error. */
+function toValid(lines: Line[], { columns, matchBy }: Pick<ImportInput, 'columns' | 'matchBy'>) {
   const errors = new Map<number, ItemError>()
   const readable: { line: number; item: Record<string, unknown> }[] = []
   for (const { line, cells, problem } of lines) {
@@ -89,14 +88,24 @@ async function storeLines(
   }
   const { valid, failed } = readItems(
     readable.map(({ item }) => item),
-    options.matchBy,
+    matchBy,
   )
+  const toLine = (index: number) => readable[index]?.line ?? 0
+  for (const [index, error] of failed) errors.set(toLine(index), error)
+  return { valid: valid.map(({ key, item, index }) => ({ key, item, index: toLine(index) })), errors }
+}
+
+async function storeLines(
+  tx: Scope,
+  lines: Line[],
+  { columns, ...options }: Omit<ImportInput, 'dryRun'>,
+): Promise<JobItem[]> {
+  const { valid, errors } = toValid(lines, { columns, matchBy: options.matchBy })
   const outcomes = new Map<number, Outcome>()
   for (const [line, error] of errors) outcomes.set(line, { status: 'failed', error })
-  for (const [index, error] of failed) outcomes.set(readable[index]?.line ?? 0, { status: 'failed', error })
   for (const round of splitRounds(valid)) {
     for (const [{ indexes }, outcome] of await storeRound(tx, round, { ...options, source: 'import' }))
-      for (const index of indexes) outcomes.set(readable[index]?.line ?? 0, outcome)
+      for (const line of indexes) outcomes.set(line, outcome)
   }
   return lines.map(({ line }) => toJobItem(line, outcomes.get(line)))
 }

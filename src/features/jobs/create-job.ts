@@ -5,7 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { jobsWakeup } from '../automation/jobs.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { getJob } from './queries.ts'
-import type { Job, JobType } from './schema.ts'
+import { isUrgent, type Job, type JobType } from './schema.ts'
 
 type NewJob = {
   id?: string
@@ -40,7 +40,7 @@ export async function createJob(
   if (concurrent) return { job: concurrent, isNew: false }
   tx.audit?.addTargets('job', [id])
   await tx.record({ type: 'job.created', data: { jobId: id } })
-  tx.enqueue(jobsWakeup(tx.tenantId))
+  tx.enqueue(jobsWakeup(tx.tenantId, isUrgent(type)))
   return { job: await getJob(tx, { jobId: id }), isNew: true }
 }
 

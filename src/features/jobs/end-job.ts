@@ -4,7 +4,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { jobsWakeup } from '../automation/jobs.ts'
 import { discardWrite, type MediaWrite, startWrite } from '../media/media-writes.ts'
 import { getJob } from './queries.ts'
-import type { Job, JobRef } from './schema.ts'
+import { isUrgent, type Job, type JobRef } from './schema.ts'
 
 type End = { status: Extract<JobStatus, 'completed' | 'failed' | 'canceled'>; error?: JobRow['error'] }
 
@@ -34,7 +34,7 @@ export async function endJob(scope: Scope, { id, portions }: JobRow, end: End): 
 }
 
 /** Returns the file of the job, which is to be deleted after the commit. */
-async function endLocked(tx: Scope, { id, hasFile, digest }: JobRow, { status, error = null }: End) {
+async function endLocked(tx: Scope, { id, type, hasFile, digest }: JobRow, { status, error = null }: End) {
   const now = tx.now()
   await tx
     .query(JobRow)
@@ -50,7 +50,7 @@ async function endLocked(tx: Scope, { id, hasFile, digest }: JobRow, { status, e
       updatedAt: now,
     })
   await tx.record({ type: `job.${status}`, data: { jobId: id } })
-  tx.enqueue(jobsWakeup(tx.tenantId))
+  tx.enqueue(jobsWakeup(tx.tenantId, isUrgent(type)))
   const file: MediaWrite | undefined = hasFile ? await startWrite(tx, id) : undefined
   return file
 }

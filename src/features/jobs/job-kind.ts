@@ -13,6 +13,9 @@ export type JobItem = {
   error: { code: string; message: string } | null
 }
 
+/** A line of a job. What else it has depends on the kind. */
+export type JobLine = { line: number }
+
 /** Lines that are worked on in one transaction. */
 export type Portion<Line> = {
   lines: Line[]
@@ -24,7 +27,7 @@ export type Portion<Line> = {
  * A kind of work that is done a portion at a time. The effects of a portion, the results of its lines and its cursor are
  * committed together, so a crash at any point repeats nothing and loses nothing.
  */
-export type JobKind<Line = unknown> = {
+export type JobKind<Line extends JobLine = JobLine> = {
   type: JobType
   /** The rights that the member or API key which created a job needs, until it has ended. */
   role: Role
@@ -33,9 +36,12 @@ export type JobKind<Line = unknown> = {
   read(scope: Scope, job: JobRow): AsyncIterable<Portion<Line>>
   /**
    * Works on a portion and returns a result for each line. It runs in a transaction that may be repeated, so it must have
-   * no effects outside of it. An `AppError` fails the job; a line that fails alone is a result.
+   * no effects outside of it. An `AppError` fails the job; a line that fails alone is a result. After an unexpected error
+   * it is called for parts of the portion, until the lines that cannot be stored are found.
    */
   apply(tx: Scope, job: JobRow, lines: Line[]): Promise<JobItem[]>
+  /** Returns true for a job that keeps the results of its lines and none of their effects. */
+  isTrial?(job: JobRow): boolean
 }
 
 /** The kinds of jobs by their types. */

@@ -6,7 +6,7 @@ import { Job, JobPage, JobRef, ListJobs } from './schema.ts'
 
 const LIST = {
   description:
-    'Sorted by creation time, newest first. One job of a workspace is running at a time; the others wait in the order of their creation. A job is canceled when the member or API key that created it may not do it any more, and deleted 30 days after its end.',
+    'Sorted by creation time, newest first. One job of a workspace is running at a time, and one that cancels runs beside it; the others wait in the order of their creation. Jobs of a type that a later version has added are left out while that is being deployed. A job is canceled when the member or API key that created it may not do it any more, and deleted 30 days after its end.',
 }
 
 const GET = {

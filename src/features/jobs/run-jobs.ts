@@ -10,7 +10,9 @@ import type { SystemScope } from '../../scope/system-scope.ts'
 import { expandGrants } from '../../trpc/api-scopes.ts'
 import { jobsWakeup } from '../automation/jobs.ts'
 import { endJob } from './end-job.ts'
-import type { JobItem, JobKind, JobKinds, Portion } from './job-kind.ts'
+import { applyInParts } from './apply-in-parts.ts'
+import type { JobItem, JobKind, JobKinds, JobLine, Portion } from './job-kind.ts'
+import { isUrgent } from './schema.ts'
 
 /** A worker that stores no portion for so long has ended, and another one goes on. */
 const LEASE_MS = 15 * SECOND
@@ -23,9 +25,10 @@ const CLAIMS_MAX = 10
 const RETRY_MS = 2 * SECOND
 
 /**
- * Works on the oldest job of a workspace, so that each workspace has one at work and the others wait. Each portion is
- * a transaction that stores the results of its lines: wherever a process ends, another one goes on behind the last portion.
- * After a while, or after `signal` aborts, the rest is left to the next wake-up.
+ * Works on the oldest job of a workspace of some kinds, so that it has one of these at work and the others wait. Each
+ * portion is a transaction that stores the results of its lines: wherever a process ends, another one goes on behind the last
+ * portion. After a while, or after `signal` aborts, the rest is left to the next wake-up. Jobs of other kinds, such as those of
+ * a later version of this program, are left alone.
  */
 export async function runJobs(
   system: SystemScope,
@@ -33,12 +36,10 @@ export async function runJobs(
   { tenantId }: Pick<Wakeup, 'tenantId'>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const job = await claimNext(system.forTenant(tenantId))
-  if (!job) return
+  const job = await claimNext(system.forTenant(tenantId), kinds)
+  const kind = job && kinds.get(job.type)
+  if (!kind) return
   const scope = system.forTenant(tenantId, toActor(job.actor))
-  const kind = kinds.get(job.type)
-  // A process of a later version may have created it, and does it.
-  if (!kind) return postpone(scope, job, RETRY_MS)
   try {
     if (job.attempts >= CLAIMS_MAX) await endJob(scope, job, { status: 'failed', error: WORKERS_ENDED })
     else if (await hasRights(scope, job, kind)) await work(scope, kind, job, signal)
@@ -76,12 +77,13 @@ async function hasRights(scope: Scope, { actor }: JobRow, kind: JobKind): Promis
   return key !== undefined && expandGrants(key.grants).has(kind.scope)
 }
 
-/** Claims the oldest job of the workspace, unless another worker is at it or it is to be tried later. */
-async function claimNext(scope: Scope): Promise<JobRow | undefined> {
+/** Claims the oldest job of the workspace of the kinds, unless another worker is at it or it is to be tried later. */
+async function claimNext(scope: Scope, kinds: JobKinds): Promise<JobRow | undefined> {
   const now = scope.now()
   const [oldest] = await scope.sql<{ id: string; isDue: boolean }>('findNextJob')`
     select id, work_at <= ${now} as is_due from jobs
-    where tenant_id = ${scope.tenantId} and work_at is not null order by created_at, id limit 1`
+    where tenant_id = ${scope.tenantId} and work_at is not null and type = any(${[...kinds.keys()]})
+    order by created_at, id limit 1`
   if (!oldest?.isDue) return undefined
   return scope.transaction(async (tx) => {
     const next = await tx.query(JobRow).findOne('id', oldest.id).where('workAt', '<=', now).forUpdate().skipLocked()
@@ -99,55 +101,92 @@ async function claimNext(scope: Scope): Promise<JobRow | undefined> {
 }
 
 async function work(scope: Scope, kind: JobKind, job: JobRow, signal: AbortSignal | undefined): Promise<void> {
-  const endsAt = performance.now() + TURN_MS
+  let endsAt: number | undefined
   for await (const portion of kind.read(scope, job)) {
+    // A kind that reads much before its first portion stores several of them nevertheless.
+    endsAt ??= performance.now() + TURN_MS
     if (!(await storePortion(scope, kind, job, portion))) return
     if (signal?.aborted || performance.now() > endsAt) {
       await postpone(scope, job, 0, job.attempts)
-      scope.enqueue(jobsWakeup(scope.tenantId))
+      scope.enqueue(jobsWakeup(scope.tenantId, isUrgent(job.type)))
       return
     }
   }
   await endJob(scope, job, { status: 'completed' })
 }
 
+type Apply = (tx: Scope, job: JobRow) => Promise<JobItem[]>
+
 /** Returns false if the job was canceled, or another worker has stored the portion. */
-async function storePortion(scope: Scope, kind: JobKind, job: JobRow, portion: Portion<unknown>): Promise<boolean> {
-  const isStored = await scope.transaction(async (tx) => {
-    const { id, portions } = job
-    const locked = await tx.query(JobRow).findOne({ id, portions, status: 'running' }).forUpdate()
-    if (!locked) return false
-    const items = await kind.apply(tx, locked, portion.lines)
-    if (items.length > 0)
-      await tx.sql('insertJobItems')`
+async function storePortion(scope: Scope, kind: JobKind, job: JobRow, portion: Portion<JobLine>): Promise<boolean> {
+  const { lines, cursor } = portion
+  const store = (apply: Apply) => scope.transaction((tx) => storeItems(tx, job, { apply, cursor }))
+  const withTrials = (apply: Apply): Apply =>
+    kind.isTrial?.(job) ? (tx, row) => undo(tx, (inner) => apply(inner, row)) : apply
+  let isStored
+  try {
+    isStored = await store(withTrials((tx, row) => kind.apply(tx, row, lines)))
+  } catch (error) {
+    if (error instanceof AppError || isTransient(error)) throw error
+    scope.log.warn({ err: error, jobId: job.id }, 'a portion of a job is stored in parts')
+    isStored = await store(withTrials((tx, row) => applyInParts(tx, kind, row, lines)))
+  }
+  if (isStored) Object.assign(job, { cursor, portions: job.portions + 1, attempts: 0 })
+  return isStored
+}
+
+class Undone extends Error {}
+
+/** Does work in a transaction that is rolled back. */
+async function undo(tx: Scope, work: (inner: Scope) => Promise<JobItem[]>): Promise<JobItem[]> {
+  let items: JobItem[] = []
+  try {
+    await tx.transaction(async (inner) => {
+      items = await work(inner)
+      throw new Undone()
+    })
+  } catch (error) {
+    if (!(error instanceof Undone)) throw error
+  }
+  return items
+}
+
+/** Does the work of a portion and stores its results, unless the job has ended or gone on. */
+async function storeItems(
+  tx: Scope,
+  { id, portions }: JobRow,
+  { apply, cursor }: { apply: Apply; cursor: Record<string, unknown> },
+): Promise<boolean> {
+  const locked = await tx.query(JobRow).findOne({ id, portions, status: 'running' }).forUpdate()
+  if (!locked) return false
+  const items = await apply(tx, locked)
+  if (items.length > 0)
+    await tx.sql('insertJobItems')`
         ${insertRowsSql(
           'job_items',
           tx.tenantId,
           items.map((item) => ({ ...item, jobId: id })),
         )}`
-    const now = tx.now()
-    const isDue = locked.progressAt === null || addMs(locked.progressAt, PROGRESS_EVERY_MS) <= now
-    const count = (status: JobItem['status']) => items.filter((item) => item.status === status).length
-    await tx
-      .query(JobRow)
-      .findOne('id', id)
-      .patch({
-        cursor: portion.cursor,
-        portions: portions + 1,
-        createdCount: locked.createdCount + count('created'),
-        updatedCount: locked.updatedCount + count('updated'),
-        unchangedCount: locked.unchangedCount + count('unchanged'),
-        failedCount: locked.failedCount + count('failed'),
-        attempts: 0,
-        workAt: addMs(now, LEASE_MS),
-        ...(isDue ? { progressAt: now } : {}),
-        updatedAt: now,
-      })
-    if (isDue) await tx.record({ type: 'job.progress', data: { jobId: id } })
-    return true
-  })
-  if (isStored) Object.assign(job, { cursor: portion.cursor, portions: job.portions + 1, attempts: 0 })
-  return isStored
+  const now = tx.now()
+  const isDue = locked.progressAt === null || addMs(locked.progressAt, PROGRESS_EVERY_MS) <= now
+  const count = (status: JobItem['status']) => items.filter((item) => item.status === status).length
+  await tx
+    .query(JobRow)
+    .findOne('id', id)
+    .patch({
+      cursor,
+      portions: portions + 1,
+      createdCount: locked.createdCount + count('created'),
+      updatedCount: locked.updatedCount + count('updated'),
+      unchangedCount: locked.unchangedCount + count('unchanged'),
+      failedCount: locked.failedCount + count('failed'),
+      attempts: 0,
+      workAt: addMs(now, LEASE_MS),
+      ...(isDue ? { progressAt: now } : {}),
+      updatedAt: now,
+    })
+  if (isDue) await tx.record({ type: 'job.progress', data: { jobId: id } })
+  return true
 }
 
 /** Lets any worker go on with a job after a time, unless another one has stored a portion meanwhile. */
@@ -176,9 +215,9 @@ async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise
 
 /** Wakes workers for the workspaces with jobs that have work: new ones, and those whose worker has ended. */
 export async function enqueueDueJobs(system: SystemScope): Promise<void> {
-  const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueJobs')`
-    select distinct tenant_id from jobs where work_at <= ${system.now()}`
-  system.enqueue(...due.map(({ tenantId }) => jobsWakeup(tenantId)))
+  const due = await system.acrossTenants<{ tenantId: string; type: string }>('listTenantsWithDueJobs')`
+    select distinct tenant_id, type from jobs where work_at <= ${system.now()}`
+  system.enqueue(...due.map(({ tenantId, type }) => jobsWakeup(tenantId, isUrgent(type))))
 }
 
 function toActor(actor: JobActor): Actor {

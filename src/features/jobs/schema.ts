@@ -1,8 +1,15 @@
 import { z } from 'zod'
 import { id, lastEventId, page, timestamp, toPage } from '../../trpc/schemas.ts'
 
-const JobType = z.enum(['contacts_import', 'runs_replay', 'runs_cancel', 'webhooks_recover'])
+export const JobType = z.enum(['contacts_import', 'runs_replay', 'runs_cancel', 'webhooks_recover'])
 export type JobType = z.infer<typeof JobType>
+
+/** Jobs that stop something, which do not wait for those that take long. */
+const URGENT: ReadonlySet<string> = new Set<JobType>(['runs_cancel'])
+
+export function isUrgent(type: string): boolean {
+  return URGENT.has(type)
+}
 
 const JobStatus = z.enum(['queued', 'running', 'completed', 'failed', 'canceled'])
 

@@ -1,4 +1,3 @@
-import { Job as JobRow } from '../../models/jobs.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getJob } from '../jobs/queries.ts'
 import type { FollowJob, Job } from '../jobs/schema.ts'
@@ -18,7 +17,7 @@ export async function followJob(
   { jobId, lastEventId }: FollowJob,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<JobChange>>> {
-  const { id } = await scope.get(JobRow, jobId)
+  const { id } = await getJob(scope, { jobId })
   const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })
   return toJobChanges(scope, id, events)
 }

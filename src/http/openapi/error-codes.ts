@@ -30,6 +30,7 @@ export const ERROR_CODES = [
   'definition_changed',
   'draft_changed',
   'draft_requires_dry_run',
+  'dry_run_too_large',
   'host_not_allowed',
   'idempotency_in_progress',
   'idempotency_key_reused',

@@ -1,10 +1,12 @@
 import { readdirSync } from 'node:fs'
+import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
-import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
+import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
 import { uploadText } from '../../support/media.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('POST /api/contacts/import', function () {
@@ -121,6 +123,104 @@ describe('POST /api/contacts/import', function () {
     expect((await workspace.call('GET', '/api/tags')).items).to.deep.equal([])
     expect((await run(csv)).counts).to.deep.equal(dry.counts)
   })
+
+  it('has the counts and results of the import in a dry run, also for persons in several portions', async () => {
+    const existing = await buildContact(workspace, { name: 'Old name', externalId: 'old' })
+    const rows = buildCsv(1700).trimEnd().split('\n').slice(1)
+    const row = (name: string, phone: string, externalId = '') => `${name},${phone},${externalId}`
+    const [first = '', second = ''] = rows.slice(0, 2).map((text) => text.split(',')[1])
+    const lines = rows.map((text) => `${text},`)
+    lines[3] = row('Taken', '+4915299999001', 'taken')
+    lines[4] = row('Renamed', existing.phone)
+    // Persons of the first portion in later ones: changed, as they are, a second time, and with a value that another has.
+    lines[600] = row('Contact 0', first)
+    lines[601] = row('Second', second, 'crm-2')
+    lines[602] = row('Other', '+4915299999002', 'taken')
+    lines[1100] = row('Second', second, 'crm-2')
+    lines[1101] = row('Renamed', existing.phone, 'new')
+    lines[1102] = row('Taken', '+4915299999001', 'free')
+    lines[1600] = row('Other', '+4915299999002', 'taken')
+    lines[1601] = row('Fourth', '+4915299999004', 'crm-2')
+    lines[1690] = row('Third', second)
+    const csv = ['name,phone,externalId', ...lines].join('\n')
+    for (const [mode, matchBy] of [
+      ['create', 'phone'],
+      ['upsert', 'phone'],
+      ['upsert', 'externalId'],
+    ] as const) {
+      const dry = await run(csv, { mode, matchBy, dryRun: 'true' })
+      const real = await run(csv, { mode, matchBy })
+      expect(dry.counts, `${mode} by ${matchBy}`).to.deep.equal(real.counts)
+      const statuses = async (job: object) =>
+        (await readResults(job as { resultUrl: string })).map(({ line, status, error }) => [line, status, error?.code])
+      expect(await statuses(dry)).to.deep.equal(await statuses(real))
+      workspace = await buildWorkspace(app)
+      await buildContact(workspace, { name: 'Old name', externalId: 'old', phone: existing.phone })
+    }
+  })
+
+  it('fails a row that the database does not take alone, with the reason, and stores the others', async () => {
+    const { db } = app.system
+    const [refused, broken] = [newPhone(), newPhone()]
+    await db.raw(`
+      create function refuse_contact() returns trigger language plpgsql as $$ begin
+        if new.phone = '${refused}' then raise exception 'refused' using errcode = '22000'; end if;
+        if new.phone = '${broken}' then raise exception 'broken' using errcode = 'XX000'; end if;
+        return new;
+      end $$`)
+    await db.raw(
+      'create trigger refuse_contact before insert on contacts for each row execute function refuse_contact()',
+    )
+    try {
+      const lines = buildCsv(700).trimEnd().split('\n')
+      lines[40] = `Refused,${refused}`
+      lines[650] = `Broken,${broken}`
+      const csv = lines.join('\n')
+      const dry = await run(csv, { dryRun: 'true' })
+      const job = await run(csv)
+      for (const { status, counts } of [dry, job]) {
+        expect(status).to.equal('completed')
+        expect(counts).to.deep.equal({ total: 700, created: 698, updated: 0, unchanged: 0, failed: 2 })
+      }
+      expect(await fetchText(job.rejectsUrl)).to.match(
+        /^line,code,reason\r\n41,not_storable,.*\r\n651,internal_error,.*\r\n$/,
+      )
+      expect((await workspace.call('GET', '/api/contacts')).total).to.equal(698)
+      const one = await run(`name,phone\nRefused,${refused}\n`)
+      expect(one).to.deep.include({ status: 'completed' })
+      expect(one.counts).to.deep.include({ total: 1, failed: 1 })
+    } finally {
+      await db.raw('drop trigger refuse_contact on contacts')
+      await db.raw('drop function refuse_contact()')
+    }
+  })
+
+  it('by mediaId takes one of the four places of uploads of a workspace, and is refused without one', async () => {
+    const mediaId = await uploadText(workspace, buildCsv(2))
+    const uploads = new Set<ClientRequest>()
+    const send = () => workspace.request('POST', '/api/contacts/import', { mediaId })
+    await waitUntil(async () => {
+      // One that is refused, as the process is busy, begins again.
+      while (uploads.size < 4) uploads.add(startUpload(workspace, (upload) => uploads.delete(upload)))
+      return (await uploadText(workspace, newPhone())) === undefined
+    })
+    const { status, headers, body } = await send()
+    expect([status, headers.get('retry-after'), body.code]).to.deep.equal([503, '5', 'unavailable'])
+    expect(body.error).to.match(/Too many files are being uploaded/)
+    for (const upload of uploads) upload.destroy()
+    await waitUntil(async () => (await send()).status === 202)
+    await app.work()
+    expect(await listContacts()).to.have.length(2)
+  })
+
+  /** Begins to send a file, and does not end. */
+  function startUpload({ cookie, tenantId }: WorkspaceClient, onEnd: (upload: ClientRequest) => void): ClientRequest {
+    const headers = { cookie, 'x-tenant-id': tenantId, 'content-type': 'text/csv', 'x-forwarded-for': newAddress() }
+    const upload = request(`${app.url}/api/contacts/import`, { method: 'POST', headers })
+    upload.on('error', () => undefined).on('response', () => onEnd(upload))
+    upload.write('name,phone\n')
+    return upload
+  }
 
   it('returns the same job for the same file with the same options, and deletes the file at the end', async () => {
     const csv = buildCsv(3)

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { purgeJobs } from '../../../src/features/jobs/purge-jobs.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { DAY, SECOND } from '../../../src/platform/time.ts'
 import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
@@ -102,6 +103,33 @@ describe('jobs', function () {
     await release()
     await app.work()
     expect((await workspace.call('GET', '/api/jobs?status=completed')).total).to.equal(20)
+  })
+
+  it('of a type that a later version has added are left to its processes, and delay no others', async () => {
+    const { csv, release } = await holdFirstPortion()
+    const known = await start(csv)
+    await waitForLock()
+    const { db } = app.system
+    const columns = ['tenant_id', 'input', 'total', 'actor', 'created_at', 'updated_at', 'has_file']
+    const id = newId()
+    await db.raw(
+      `insert into jobs (id, type, status, work_at, ${columns.join(', ')})
+       select ?, 'of_a_later_version', 'queued', created_at, ${columns.map((name) => (name === 'has_file' ? 'false' : name)).join(', ')}
+       from jobs where id = ?`,
+      [id, known],
+    )
+    await release()
+    await app.work()
+    expect(await getJob(known)).to.include({ status: 'completed' })
+    expect(await db('jobs').where({ id }).first()).to.include({ status: 'queued', attempts: 0 })
+    const { items, total } = await workspace.call('GET', '/api/jobs')
+    expect([total, ...items.map((job: { id: string }) => job.id)]).to.deep.equal([1, known])
+    for (const [method, path] of [
+      ['GET', ''],
+      ['POST', '/cancel'],
+    ] as const)
+      expect((await workspace.request(method, `/api/jobs/${id}${path}`)).status).to.equal(404)
+    await db('jobs').where({ id }).delete()
   })
 
   it('of one workspace do not wait for those of another', async () => {

@@ -51,12 +51,13 @@ export function readPersons(
 export function addItem(
   persons: Map<string, Person>,
   { key, item, index }: { key: string; item: BulkItem; index: number },
-) {
+): Person {
   const person = persons.get(key) ?? { key, item: {}, indexes: [], phones: [] }
   person.item = merge(person.item, item)
   person.indexes.push(index)
   if (item.phone !== undefined) person.phones.push(item.phone)
   persons.set(key, person)
+  return person
 }
 
 /** Returns the value by which an item is found, in the form that is the same for one person. */

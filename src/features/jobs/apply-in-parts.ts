@@ -1,0 +1,46 @@
+import type { Job as JobRow } from '../../models/jobs.ts'
+import { isTransient, sqlState } from '../../platform/database/database.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Scope } from '../../scope/scope.ts'
+import type { JobItem, JobKind, JobLine } from './job-kind.ts'
+
+/** SQLSTATE classes of values that the database does not take. */
+const VALUE_REFUSED = /^2[23]/
+
+/**
+ * Works on the lines of a portion in halves, each in a transaction within that of the portion, down to the lines that
+ * cannot be stored, which are results. The order of the lines stays.
+ * @throws the error of the last line if none can be stored, as that says nothing about the lines
+ */
+export async function applyInParts(tx: Scope, kind: JobKind, job: JobRow, lines: JobLine[]): Promise<JobItem[]> {
+  const failures = new Map<number, unknown>()
+  const items = await applyPart(lines)
+  if (lines.length > 1 && failures.size === lines.length) throw failures.get(lines.at(-1)?.line ?? 0)
+  return items
+
+  async function applyPart(part: JobLine[]): Promise<JobItem[]> {
+    try {
+      return await tx.transaction((inner) => kind.apply(inner, job, part))
+    } catch (error) {
+      const [first, ...others] = part
+      if (!first || error instanceof AppError || isTransient(error)) throw error
+      if (others.length === 0) {
+        tx.log.warn({ err: error, jobId: job.id, line: first.line }, 'a line of a job cannot be stored')
+        failures.set(first.line, error)
+        return [{ line: first.line, status: 'failed', targetId: null, error: describe(error) }]
+      }
+      const half = Math.ceil(part.length / 2)
+      const stored = await applyPart(part.slice(0, half))
+      return [...stored, ...(await applyPart(part.slice(half)))]
+    }
+  }
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  return VALUE_REFUSED.test(sqlState(error) ?? '')
+    ? {
+        code: 'not_storable',
+        message: 'The database does not take a value of this line. Change it, and send the line again',
+      }
+    : { code: 'internal_error', message: 'This line failed because of an internal error. Send it again later' }
+}
