@@ -118,12 +118,12 @@ describe('jobs', function () {
        from jobs where id = ?`,
       [id, known],
     )
+    const next = await start(buildCsv(1, { from: 7000 }))
     await release()
-    await app.work()
-    expect(await getJob(known)).to.include({ status: 'completed' })
+    await waitUntil(async () => (await getJob(next)).status === 'completed')
     expect(await db('jobs').where({ id }).first()).to.include({ status: 'queued', attempts: 0 })
     const { items, total } = await workspace.call('GET', '/api/jobs')
-    expect([total, ...items.map((job: { id: string }) => job.id)]).to.deep.equal([1, known])
+    expect([total, ...items.map((job: { id: string }) => job.id)]).to.deep.equal([2, next, known])
     for (const [method, path] of [
       ['GET', ''],
       ['POST', '/cancel'],
