@@ -278,7 +278,7 @@ export type DeliveryAttempt = { at: string; statusCode: number | null; error: st
 /** Data of an event: IDs, and in `changed` the names of the fields that a change was about. */
 export type EventData = { changed?: string[] } & Record<string, string | null>
 
-/** An event that was sent to an endpoint at least once. */
+/** An event that was sent to an endpoint at least once, with its latest attempts. */
 export class WebhookDelivery extends TenantModel {
   static override tableName = 'webhook_deliveries'
   static override jsonAttributes = ['data', 'attempts']
@@ -292,7 +292,6 @@ export class WebhookDelivery extends TenantModel {
   declare eventAt: Date
   declare status: 'delivered' | 'waiting' | 'failed'
   declare attemptCount: number
-  /** The latest ones. */
   declare attempts: DeliveryAttempt[]
   declare dueAt: Date | null
   declare deliveredAt: Date | null
