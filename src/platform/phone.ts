@@ -1,4 +1,11 @@
-import { getExampleNumber, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min'
+import {
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  getExampleNumber,
+  isSupportedCountry,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/min'
 import examples from 'libphonenumber-js/mobile/examples'
 
 const E164 = /^\+[1-9]\d{6,14}$/
@@ -27,7 +34,22 @@ export function removeTrunkZero(text: string): string {
 
 /** Returns the ISO 3166-1 alpha-2 code of the country, or null if the numbering plan does not determine it. */
 export function phoneCountry(e164: string): string | null {
-  return parsePhoneNumberFromString(e164)?.country ?? null
+  const country = E164.test(e164) ? findOnlyCountry(e164) : undefined
+  return country ?? parsePhoneNumberFromString(e164)?.country ?? null
+}
+
+/** Countries that have a calling code of their own. Of these, no other digits of a number matter. */
+const ONLY_COUNTRIES = new Map<string, CountryCode | undefined>()
+for (const country of getCountries()) {
+  const code = getCountryCallingCode(country)
+  ONLY_COUNTRIES.set(code, ONLY_COUNTRIES.has(code) ? undefined : country)
+}
+
+/** Calling codes have one to three digits, and none begins with another one. */
+function findOnlyCountry(e164: string): CountryCode | undefined {
+  return (
+    ONLY_COUNTRIES.get(e164.slice(1, 3)) ?? ONLY_COUNTRIES.get(e164.slice(1, 4)) ?? ONLY_COUNTRIES.get(e164.slice(1, 2))
+  )
 }
 
 /** Returns true for the ISO 3166-1 alpha-2 code of a country or territory with phone numbers. */
