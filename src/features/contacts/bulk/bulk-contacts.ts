@@ -51,8 +51,15 @@ export async function storePersons(
   options: StoreOptions,
 ): Promise<Map<Person, Outcome>> {
   const isTaken = (error: unknown) => findUniqueKey(error)?.startsWith('contacts_') ?? false
+  let attempts = 0
+  const work = () => {
+    attempts += 1
+    // Rows of the first attempt that are in conflict undo it all. It looks for the contacts first, by what may be taken.
+    const mayConflict =
+      attempts > 1 || options.matchBy !== 'phone' || persons.some(({ item }) => typeof item.externalId === 'string')
+    return scope.transaction((tx) => store(tx, persons, { ...options, mayConflict }))
+  }
   try {
-    const work = () => scope.transaction((tx) => store(tx, persons, options))
     return await retry(work, { isRetryable: isTaken, attemptsMax: 3, delayMs: 20 })
   } catch (error) {
     if (!isTaken(error)) throw error
@@ -60,12 +67,16 @@ export async function storePersons(
   }
 }
 
-async function store(tx: Scope, persons: Person[], options: StoreOptions): Promise<Map<Person, Outcome>> {
+async function store(
+  tx: Scope,
+  persons: Person[],
+  options: StoreOptions & { mayConflict: boolean },
+): Promise<Map<Person, Outcome>> {
   const { mode, matchBy, startWorkflows, source } = options
   // Before contacts are locked: concurrent calls with the same new contact wait for each other.
   const known = await findContacts(tx, persons, matchBy)
   const missing = mode === 'update' ? [] : persons.filter(({ key }) => !known.has(key))
-  const created = await insertContacts(tx, missing, source)
+  const created = await insertContacts(tx, missing, options)
   const others = persons.filter((person) => !created.has(person))
   const found = await findContacts(tx, others, matchBy)
   const existing = mode === 'create' ? [] : [...found.values()].flatMap((ids) => (ids.length === 1 ? ids : []))

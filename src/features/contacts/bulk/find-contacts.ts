@@ -8,6 +8,7 @@ type Found = { key: string; id: string }
 
 /** Finds the contacts of persons by their keys: of several with one e-mail address two, which are too many already. */
 export async function findContacts(tx: Scope, persons: Person[], matchBy: MatchBy): Promise<Map<string, string[]>> {
+  if (persons.length === 0) return new Map()
   if (matchBy === 'phone') {
     const phones = persons.flatMap((person) => person.phones)
     const contacts = await findByPhone(
