@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { toRecordset } from '../../platform/database/sql.ts'
-import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
 import { raiseEvents } from '../automation/raise-events.ts'
@@ -51,23 +51,36 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { tell
     merged.set(contactId, { contactId, values: { ...previous, ...values, fields }, depth })
   }
   const rows = sortForLocking([...merged.values()], ({ contactId }) => contactId)
+  const input = sqlFragment`jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)`
+  if (tells) await updateAndTell(tx, input, merged)
+  else await tx.sql('updateContacts')`${updateSql(tx, input)}`
+}
+
+/** Custom fields that a change is not about are not read: they may be large, and are then stored apart from the row. */
+function updateSql(tx: Scope, input: SqlFragment): SqlFragment {
+  return sqlFragment`
+    update contacts c set name = coalesce(x.values ->> 'name', c.name),
+      email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
+      language = case when jsonb_exists(x.values, 'language') then x.values ->> 'language' else c.language end,
+      timezone = case when jsonb_exists(x.values, 'timezone') then x.values ->> 'timezone' else c.timezone end,
+      fields = case when x.values -> 'fields' = '{}' then c.fields
+        else (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
+          where value <> 'null') end,
+      updated_at = ${tx.now()}
+    from ${input} where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id`
+}
+
+async function updateAndTell(tx: Scope, input: SqlFragment, changes: Map<string, ContactChange>): Promise<void> {
   const changed = await tx.sql<{ contactId: string; previous: Details; updated: Details }>('changeContacts')`
-    with input as (select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, values jsonb)),
+    with input as (select * from ${input}),
      previous as (
        select c.id, c.name, c.email, c.language, c.timezone, c.fields from contacts c
        where c.tenant_id = ${tx.tenantId} and c.id in (select contact_id from input)
        order by c.id for no key update),
-     updated as (
-       update contacts c set name = coalesce(x.values ->> 'name', c.name),
-         email = case when jsonb_exists(x.values, 'email') then x.values ->> 'email' else c.email end,
-         language = case when jsonb_exists(x.values, 'language') then x.values ->> 'language' else c.language end,
-         timezone = case when jsonb_exists(x.values, 'timezone') then x.values ->> 'timezone' else c.timezone end,
-         fields = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.fields || (x.values -> 'fields'))
-           where value <> 'null'),
-         updated_at = ${tx.now()}
-       from input x join previous p on p.id = x.contact_id where c.tenant_id = ${tx.tenantId} and c.id = p.id
+     updated as (${updateSql(tx, sqlFragment`input x join previous p on p.id = x.contact_id`)}
        returning c.id, c.name, c.email, c.language, c.timezone, c.fields)
-     ${tells ? COMPARED : NOT_COMPARED}`
+     select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
+     from previous join updated using (id) order by id`
   const differing = changed.flatMap(({ contactId, previous, updated }) => {
     const fields = diffDetails(previous, updated)
     return fields.length > 0 ? [{ contactId, fields }] : []
@@ -76,7 +89,7 @@ export async function changeContacts(tx: Scope, changes: ContactChange[], { tell
   await raiseEvents(
     tx,
     differing.map(({ contactId, fields }) => {
-      const depth = merged.get(contactId)?.depth ?? 0
+      const depth = changes.get(contactId)?.depth ?? 0
       return { contactId, depth, event: { type: 'contact_updated' as const, fields } }
     }),
   )
@@ -88,19 +101,18 @@ export function updatedEvent(contactId: string, details: readonly string[]) {
   return { type: 'contact.updated' as const, data: { contactId, changed } }
 }
 
-/** The details are read only to be compared, as custom fields may be large. */
-const COMPARED = sqlFragment`select id as contact_id, to_jsonb(previous) as previous, to_jsonb(updated) as updated
-  from previous join updated using (id) order by id`
-const NOT_COMPARED = sqlFragment`select id as contact_id, '{}'::jsonb as previous, '{}'::jsonb as updated
-  from updated where false`
-
 /** Lists the details that differ, as `email` or `fields.plan`. */
 export function diffDetails(previous: Contact, updated: Contact): string[] {
-  const details = DETAILS.filter(([property]) => !isDeepStrictEqual(previous[property], updated[property]))
+  const details = DETAILS.filter(([property]) => isDifferent(previous[property], updated[property]))
   const [previousFields, updatedFields] = [customFields(previous), customFields(updated)]
   const keys = new Set([...previousFields.keys(), ...updatedFields.keys()])
-  const fields = [...keys].filter((key) => !isDeepStrictEqual(previousFields.get(key), updatedFields.get(key)))
+  const fields = [...keys].filter((key) => isDifferent(previousFields.get(key), updatedFields.get(key)))
   return [...details.map(([, name]) => name), ...fields.map((key) => `fields.${key}`)]
+}
+
+/** Most values are texts, of which a comparison of structures takes longer. */
+function isDifferent(value: unknown, other: unknown): boolean {
+  return value !== other && !isDeepStrictEqual(value, other)
 }
 
 function customFields({ fields }: Contact): Map<string, unknown> {

@@ -1,4 +1,3 @@
-import type { Contact as ContactRow } from '../../../models/contacts.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { definedFields } from '../../../platform/fields.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
@@ -6,6 +5,7 @@ import type { Scope } from '../../../scope/scope.ts'
 import type { ItemError } from '../../../trpc/bulk.ts'
 import { FIELDS_TOO_LARGE, mergeFields } from '../../../steps/contacts/contact-fields.ts'
 import { changeContacts, type ContactChange, diffDetails, updatedEvent } from '../change-contacts.ts'
+import type { LockedContact } from './find-contacts.ts'
 import { invalid, type Person } from './persons.ts'
 
 /** A change of a contact, with the names of what differs. `externalId` is undefined if it stays as it is. */
@@ -17,12 +17,12 @@ export type Change = {
 }
 
 /** Compares an item with a locked contact. `owners` of external IDs gets those that the change takes. */
-export function toChange(row: ContactRow, item: Person['item'], owners: Map<string, string>): Change | ItemError {
+export function toChange(row: LockedContact, item: Person['item'], owners: Map<string, string>): Change | ItemError {
   const { id } = row
   const { name, email, language, timezone, externalId, phone } = item
   if (phone !== undefined && (row.phone === null || toPhoneKey(phone) !== toPhoneKey(row.phone)))
     return { code: 'phone_differs', message: 'The contact has not this number. Change it with PATCH /api/contacts' }
-  const merged = item.fields ? mergeFields(row.fields, item.fields) : row.fields
+  const merged = item.fields ? mergeFields(row.fields ?? {}, item.fields) : row.fields
   if (item.fields && !merged) return invalid(`fields: ${FIELDS_TOO_LARGE}, those that exist included`)
   const isTaken = externalId && externalId !== row.externalId && (owners.get(externalId) ?? id) !== id
   if (isTaken) return { code: 'contact_exists', message: 'Another contact has this external ID' }
@@ -35,7 +35,7 @@ export function toChange(row: ContactRow, item: Person['item'], owners: Map<stri
     id,
     values: { ...values, ...(item.fields ? { fields: item.fields } : {}) },
     externalId: externalId === row.externalId ? undefined : externalId,
-    fields: diffDetails({ ...row }, updated),
+    fields: diffDetails(row, updated),
   }
 }
 

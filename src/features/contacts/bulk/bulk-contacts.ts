@@ -78,7 +78,8 @@ async function store(
   const missing = mode === 'update' ? [] : persons.filter(({ key }) => !known.has(key))
   const created = await insertContacts(tx, missing, options)
   const others = persons.filter((person) => !created.has(person))
-  const found = await findContacts(tx, others, matchBy)
+  const unknown = others.filter(({ key }) => !known.has(key))
+  const found = new Map([...known, ...(await findContacts(tx, unknown, matchBy))])
   const existing = mode === 'create' ? [] : [...found.values()].flatMap((ids) => (ids.length === 1 ? ids : []))
   const rows = await lockContacts(tx, existing, { withFields: others.some(({ item }) => item.fields !== undefined) })
   const owners = await findOwners(tx, others)
@@ -98,7 +99,7 @@ async function store(
     ),
   )
   const consented = new Set(consents.recorded.map(({ contactId }) => contactId))
-  const tags = await listTagNames(tx, existing)
+  const tags = await listTagNames(tx, others.some(({ item }) => item.tags) ? existing : [])
   const added = [...ids].flatMap(([{ item }, contactId]) => {
     const names = (item.tags ?? []).filter((tag) => !tags.get(contactId)?.has(tag.toLowerCase()))
     return names.map((tag) => ({ contactId, tag, isAdded: true }))

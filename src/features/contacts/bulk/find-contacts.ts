@@ -1,8 +1,16 @@
-import { Contact as ContactRow } from '../../../models/contacts.ts'
+import type { Contact as ContactRow } from '../../../models/contacts.ts'
+import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { findByPhone } from '../find-or-create-contacts.ts'
 import type { Person } from './persons.ts'
 import type { MatchBy } from './schema.ts'
+
+/** A contact that a call may change; `fields` is undefined if no item has some. */
+export type LockedContact = Pick<
+  ContactRow,
+  'id' | 'name' | 'phone' | 'email' | 'language' | 'timezone' | 'externalId'
+> &
+  Partial<Pick<ContactRow, 'fields'>>
 
 type Found = { key: string; id: string }
 
@@ -46,14 +54,11 @@ export async function lockContacts(
   tx: Scope,
   ids: string[],
   { withFields }: { withFields: boolean },
-): Promise<Map<string, ContactRow>> {
+): Promise<Map<string, LockedContact>> {
   if (ids.length === 0) return new Map()
-  const rows = await tx
-    .query(ContactRow)
-    .whereIn('id', ids)
-    .orderBy('id')
-    .select('id', 'name', 'phone', 'email', 'language', 'timezone', 'externalId', ...(withFields ? ['fields'] : []))
-    .forNoKeyUpdate()
+  const rows = await tx.sql<LockedContact>('lockBulkContacts')`
+    select id, name, phone, email, language, timezone, external_id ${withFields ? sqlFragment`, fields` : sqlFragment``}
+    from contacts where tenant_id = ${tx.tenantId} and id = any(${ids}) order by id for no key update`
   return new Map(rows.map((row) => [row.id, row]))
 }
 

@@ -52,8 +52,9 @@ export function addItem(
   persons: Map<string, Person>,
   { key, item, index }: { key: string; item: BulkItem; index: number },
 ): Person {
-  const person = persons.get(key) ?? { key, item: {}, indexes: [], phones: [] }
-  person.item = merge(person.item, item)
+  const former = persons.get(key)
+  const person = former ?? { key, item: item.tags ? merge({}, item) : item, indexes: [], phones: [] }
+  if (former) person.item = merge(person.item, item)
   person.indexes.push(index)
   if (item.phone !== undefined) person.phones.push(item.phone)
   persons.set(key, person)
