@@ -1,7 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-export type ServerProcess = { url: string; pid: number; stop(): Promise<void> }
+export type ServerProcess = {
+  url: string
+  pid: number
+  /** Collects the garbage of a Parley server, and returns the heap that it uses then. */
+  readLiveHeapMb(): Promise<number>
+  stop(): Promise<void>
+}
 
 /** Starts a script of this folder in a child process, whose processor time can be measured separately. */
 export async function startServer(script: string, environment: Record<string, string>): Promise<ServerProcess> {
@@ -18,6 +24,12 @@ export async function startServer(script: string, environment: Record<string, st
   return {
     url,
     pid: child.pid as number,
+    async readLiveHeapMb() {
+      const answered = once(child, 'message')
+      child.send('heap')
+      const [bytes] = await answered
+      return Number(bytes) / 1024 ** 2
+    },
     async stop() {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
