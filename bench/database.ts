@@ -18,12 +18,18 @@ export function toEnvironment({ url, dataDir }: BenchDatabase): Record<string, s
   }
 }
 
-/** Starts a Postgres server with default settings, fsync included, and removes it and its data afterwards. */
-export async function withTempDatabase<T>(work: (database: BenchDatabase) => Promise<T>): Promise<T> {
+/**
+ * Starts a Postgres server with default settings unless others are named, fsync included, and removes it and its data
+ * afterwards.
+ */
+export async function withTempDatabase<T>(
+  work: (database: BenchDatabase) => Promise<T>,
+  settings: Record<string, string> = {},
+): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))
   // A root process runs the server as another user, who needs to traverse this folder.
   chmodSync(dataDir, 0o711)
-  const server = await startEmbeddedPostgres({ dataDir })
+  const server = await startEmbeddedPostgres({ dataDir, settings })
   try {
     const { socketConnectionString: url, adminConnectionString: adminUrl, pid: postmasterPid } = server
     return await work({ url, adminUrl, postmasterPid, dataDir })
