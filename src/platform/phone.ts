@@ -38,12 +38,12 @@ export function phoneCountry(e164: string): string | null {
   return country ?? parsePhoneNumberFromString(e164)?.country ?? null
 }
 
+const COUNTRIES = getCountries().map((country) => [getCountryCallingCode(country), country] as const)
+const CODES = COUNTRIES.map(([code]) => code)
 /** Countries that have a calling code of their own. Of these, no other digits of a number matter. */
-const ONLY_COUNTRIES = new Map<string, CountryCode | undefined>()
-for (const country of getCountries()) {
-  const code = getCountryCallingCode(country)
-  ONLY_COUNTRIES.set(code, ONLY_COUNTRIES.has(code) ? undefined : country)
-}
+const ONLY_COUNTRIES = new Map<string, CountryCode>(
+  COUNTRIES.filter(([code]) => CODES.indexOf(code) === CODES.lastIndexOf(code)),
+)
 
 /** Calling codes have one to three digits, and none begins with another one. */
 function findOnlyCountry(e164: string): CountryCode | undefined {
