@@ -1,4 +1,5 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { definedFields } from '../../platform/fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
@@ -59,21 +60,20 @@ export async function discardDeadLetter(scope: Scope, { deadLetterId }: DeadLett
   return {}
 }
 
-type Retried = Pick<DeadLetterRow, 'id' | 'contactId' | 'conversationId' | 'runId' | 'workflowId'>
-
 /**
  * Moves dead letters to their mailboxes. They keep their IDs, so they are processed before the items that are still there,
  * and start no run twice. Returns the number of those that were still dead letters.
  */
 async function putBack(tx: Scope, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0
-  const retried = await tx.sql<Retried>('putBack')`
-    with retried as (delete from dead_letters where tenant_id = ${tx.tenantId} and id = any(${ids}) returning *),
-     items as (
-       insert into mailbox_items (tenant_id, mailbox_kind, mailbox_id, id, kind, payload, attempts, due_at, created_at)
-       select ${tx.tenantId}, mailbox_kind, mailbox_id, id, kind, payload, 0, ${DUE_AT_ONCE}, created_at from retried)
-     select id, contact_id, conversation_id, run_id, workflow_id from retried`
+  const retried = await tx.sql<DeadLetterRow>('takeDeadLetters')`
+    delete from dead_letters where tenant_id = ${tx.tenantId} and id = any(${ids}) returning *`
   if (retried.length === 0) return 0
+  const items = retried.map(({ mailboxKind, mailboxId, id, kind, payload, createdAt }) => {
+    const item = { mailboxKind, mailboxId, id, kind, payload, createdAt }
+    return { ...item, attempts: 0, dueAt: DUE_AT_ONCE }
+  })
+  await tx.sql('putBack')`${insertRowsSql('mailbox_items', tx.tenantId, items)}`
   tx.audit?.addTargets(
     'dead_letter',
     retried.map(({ id }) => id),

@@ -2,7 +2,9 @@ import { ZodError } from 'zod'
 import type { NextItem } from '../../engine/mailbox/item.ts'
 import { CorruptRunError } from '../../engine/model/corrupt-run-error.ts'
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
-import type { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
+import { type DeadLetter as DeadLetterRow, Run as RunRow } from '../../models/automation.ts'
+import { Contact as ContactRow } from '../../models/contacts.ts'
+import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { sqlState } from '../../platform/database/database.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
@@ -82,14 +84,16 @@ type Origin = {
 
 /** Finds what an item belongs to, as far as it exists. `runIds`: the runs that it may be about, the likeliest first. */
 async function findOrigin(tx: Scope, { kind, id }: Mailbox, runIds: string[]): Promise<Origin> {
-  const [origin] = await tx.sql<Origin>('findOrigin')`
-    select cv.id as conversation_id, coalesce(cv.contact_id, c.id) as contact_id, r.id as run_id, r.workflow_id
-     from (select 1) one
-     left join conversations cv on cv.tenant_id = ${tx.tenantId} and ${kind} = 'conversation' and cv.id = ${id}
-     left join contacts c on c.tenant_id = ${tx.tenantId} and ${kind} = 'contact' and c.id = ${id}
-     left join runs r on r.tenant_id = ${tx.tenantId} and r.id = any(${runIds}::uuid[])
-     order by array_position(${runIds}::uuid[], r.id) limit 1`
-  return origin ?? { contactId: null, conversationId: null, runId: null, workflowId: null }
+  const conversation = kind === 'conversation' ? await tx.find(ConversationRow, id) : undefined
+  const contact = kind === 'contact' ? await tx.find(ContactRow, id) : undefined
+  const runs = await tx.query(RunRow).select('id', 'workflowId').whereIn('id', runIds)
+  const [run] = runIds.flatMap((runId) => runs.find((existing) => existing.id === runId) ?? [])
+  return {
+    contactId: conversation?.contactId ?? contact?.id ?? null,
+    conversationId: conversation?.id ?? null,
+    runId: run?.id ?? null,
+    workflowId: run?.workflowId ?? null,
+  }
 }
 
 function describePaths({ issues }: ZodError): string {

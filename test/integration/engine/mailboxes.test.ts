@@ -9,6 +9,7 @@ import {
   sendAsCustomer,
 } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { exhaustAttempts, insertItem } from '../../support/dead-letters.ts'
 import { getRun, listRuns, listRunSteps, listSentBodies } from '../../support/queries.ts'
 import { ask, say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -610,6 +611,18 @@ describe('mailbox processing', () => {
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['color?', 'I take over'])
     const [run] = await listRuns(workspace, `conversationId=${conversationId}`)
     expect(run.status).to.equal('waiting')
+  })
+
+  it('postpones an item that fails, dead-letters it after five attempts, and does both again after a retry', async () => {
+    const { conversationId } = await createCustomer()
+    const id = await insertItem(workspace, conversationId, { kind: 'letter', payload: {} })
+    await exhaustAttempts(app)
+    const isDead = { id, kind: 'letter', attempts: 5 }
+    expect(await workspace.call('GET', `/api/dead-letters/${id}`)).to.include(isDead)
+    expect((await post(`/api/dead-letters/${id}/retry`)).status).to.equal(202)
+    expect((await workspace.call('GET', '/api/dead-letters')).total).to.equal(0)
+    await exhaustAttempts(app)
+    expect(await workspace.call('GET', `/api/dead-letters/${id}`)).to.include(isDead)
   })
 
   it('processes the events of a paused conversation once it is closed', async () => {

@@ -2,9 +2,10 @@ import type { ItemContent, ItemKind, MailboxItem, NewItem, NextItem } from '../.
 import { itemContentSchema } from '../../../engine/mailbox/item.ts'
 import type { DueMailboxes } from '../../../engine/mailbox/ports.ts'
 import type { Mailbox, MailboxKind } from '../../../engine/model/mailbox-key.ts'
+import { nextAttemptSql } from '../../../platform/database/statements/backoff.ts'
 import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { type SqlFragment, sqlFragment } from '../../../platform/database/statements/statement.ts'
-import { addMs, DUE_AT_ONCE, HOUR } from '../../../platform/time.ts'
+import { addMs, DUE_AT_ONCE, HOUR, SECOND } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import { MESSAGE_COLUMNS, type MessageColumns, toMessageFacts } from './load-messages.ts'
 import type { StoreTransaction } from './store-transaction.ts'
@@ -100,6 +101,8 @@ function toItem({ mailboxKind, mailboxId, kind, payload, messageId, ...row }: Ro
 /** Attempts at an item. After the last one it is dead-lettered. */
 export const ATTEMPTS_MAX = 5
 
+const DELAYS_MS = [5, 15, 45, 135, 405].map((seconds) => seconds * SECOND)
+
 /** No outage of a part of the database takes so long; in one of the whole database no failure is stored. */
 const OLD_MS = HOUR
 
@@ -124,10 +127,9 @@ export async function postponeItem(
   { id, countsAttempt }: { id: string; countsAttempt: boolean },
 ): Promise<void> {
   const now = tx.now()
+  const retryAt = nextAttemptSql(now, sqlFragment`attempts`, DELAYS_MS)
   await tx.sql('postponeItem')`
-    update mailbox_items set attempts = attempts + ${countsAttempt ? 1 : 0}::int,
-      due_at = ${now}::timestamptz + interval '5 seconds' * 3 ^ attempts,
-      retry_at = ${now}::timestamptz + interval '5 seconds' * 3 ^ attempts
+    update mailbox_items set attempts = attempts + ${countsAttempt ? 1 : 0}::int, due_at = ${retryAt}, retry_at = ${retryAt}
     where tenant_id = ${tx.tenantId} and mailbox_id = ${mailbox.id} and id = ${id} and due_at <= ${now}`
 }
 
