@@ -1,8 +1,9 @@
+import { nextAttemptSql } from '../../platform/database/statements/backoff.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { hashToken, newToken } from '../../platform/security/tokens.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
-import { addToken, ATTEMPTS_MAX, EMAILS_MAX, nextAttemptSql, sendEmail } from './token-emails.ts'
+import { addToken, ATTEMPTS_MAX, EMAIL_DELAYS_MS, EMAILS_MAX, sendEmail } from './token-emails.ts'
 
 const RESET_MS = HOUR
 
@@ -28,7 +29,7 @@ export async function sendPasswordResets(system: SystemScope): Promise<void> {
       order by r.due_at limit ${UNKNOWN_MAX})`
   const requests = await system.sql<Request>('claimPasswordResets')`
     update password_reset_requests r set attempts = r.attempts + 1,
-      due_at = ${nextAttemptSql(now, sqlFragment`r.attempts`)}
+      due_at = ${nextAttemptSql(now, sqlFragment`r.attempts`, EMAIL_DELAYS_MS)}
     from (select email from password_reset_requests where due_at <= ${now} order by due_at limit ${EMAILS_MAX}
       for update skip locked) due
     where r.email = due.email

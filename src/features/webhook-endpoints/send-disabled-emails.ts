@@ -1,7 +1,8 @@
-import { WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
+import { nextAttemptSql } from '../../platform/database/statements/backoff.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
-import { ATTEMPTS_MAX, EMAILS_MAX, nextAttempt, sendEmail } from '../auth/token-emails.ts'
+import { ATTEMPTS_MAX, EMAIL_DELAYS_MS, EMAILS_MAX, sendEmail } from '../auth/token-emails.ts'
 
 /** Owners and admins that get the email. */
 const RECIPIENTS_MAX = 20
@@ -21,12 +22,10 @@ export async function sendDisabledEmails(system: SystemScope): Promise<void> {
 
 async function attempt(system: SystemScope, scope: Scope, id: string): Promise<void> {
   const now = scope.now()
-  const existing = await scope.find(EndpointRow, id)
-  if (!existing?.emailDueAt || existing.emailDueAt > now) return
-  const emailDueAt = nextAttempt(now, existing.emailAttempts)
   const [due] = await scope.sql<Due>('claimEndpointEmail')`
-    update webhook_endpoints e set email_attempts = e.email_attempts + 1, email_due_at = ${emailDueAt}
-    where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.email_due_at = ${existing.emailDueAt}
+    update webhook_endpoints e set email_attempts = e.email_attempts + 1,
+      email_due_at = ${nextAttemptSql(now, sqlFragment`e.email_attempts`, EMAIL_DELAYS_MS)}
+    where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.email_due_at <= ${now}
     returning e.id, e.url, e.disabled_reason, e.email_due_at, e.email_attempts`
   if (!due) return
   const recipients = await listRecipients(scope)

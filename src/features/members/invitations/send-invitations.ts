@@ -1,9 +1,10 @@
+import { nextAttemptSql } from '../../../platform/database/statements/backoff.ts'
 import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import { hashToken, newToken } from '../../../platform/security/tokens.ts'
 import { addMs, DAY } from '../../../platform/time.ts'
 import type { Role } from '../../../scope/dependencies.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
-import { addToken, ATTEMPTS_MAX, EMAILS_MAX, nextAttemptSql, sendEmail } from '../../auth/token-emails.ts'
+import { addToken, ATTEMPTS_MAX, EMAIL_DELAYS_MS, EMAILS_MAX, sendEmail } from '../../auth/token-emails.ts'
 import { purgeSystemRows } from '../../retention/purge-rows.ts'
 
 const KEPT_MS = 90 * DAY
@@ -19,7 +20,8 @@ type Due = { id: string; email: string; role: Role; page: string | null; dueAt: 
 export async function sendInvitations(system: SystemScope): Promise<void> {
   const now = system.now()
   const invitations = await system.sql<Due>('claimInvitations')`
-    update invitations i set attempts = i.attempts + 1, due_at = ${nextAttemptSql(now, sqlFragment`i.attempts`)}
+    update invitations i set attempts = i.attempts + 1,
+      due_at = ${nextAttemptSql(now, sqlFragment`i.attempts`, EMAIL_DELAYS_MS)}
     from (select id from invitations where due_at <= ${now} order by due_at limit ${EMAILS_MAX} for update skip locked) due
     where i.id = due.id
     returning i.id, i.email, i.role, i.page, i.due_at, i.attempts`
