@@ -1,3 +1,4 @@
+import { ConflictError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
@@ -62,9 +63,16 @@ export function sealTotpSecret({ secrets }: SystemScope, userId: string, secret:
   return secrets.seal(secret, sealContext(userId))
 }
 
-/** Decrypts the secret. Throws if it was encrypted with another key. */
-export function openTotpSecret({ secrets }: SystemScope, { userId, sealedSecret }: TwoFactor): string {
-  return String(secrets.open(sealedSecret, sealContext(userId)))
+/** Decrypts the secret. @throws ConflictError `two_factor_unreadable` if it was encrypted with another key */
+export function openTotpSecret({ secrets, log }: SystemScope, { userId, sealedSecret }: TwoFactor): string {
+  try {
+    return String(secrets.open(sealedSecret, sealContext(userId)))
+  } catch (cause) {
+    log.error({ err: cause, userId }, 'the secret of a second factor cannot be decrypted')
+    const message =
+      'The secret of the second factor cannot be decrypted any more. Sign in with a recovery code, disable the second factor and enable it again, or ask the operator'
+    throw new ConflictError('two_factor_unreadable', message, undefined, { cause })
+  }
 }
 
 /** People type codes with or without dashes and capitals. */

@@ -115,6 +115,7 @@ export const ERROR_CODES = [
   'two_factor_already_enabled',
   'two_factor_not_enabled',
   'two_factor_required',
+  'two_factor_unreadable',
   'type_mismatch',
   'unavailable',
   'unknown_step',

@@ -371,15 +371,21 @@ describe('second factor of a sign-in', () => {
     expect(await count()).to.equal(0)
   })
 
-  it('whose secret was encrypted with a lost key accepts recovery codes, and answers other codes as wrong ones', async () => {
-    const { secret, backupCodes } = await enable()
+  it('whose secret was encrypted with a lost key accepts recovery codes, and says what to do with other codes and when it is read', async () => {
+    const { backupCodes } = await enable()
     const { sealed_secret: sealed } = await app.system.db('two_factors').where('user_id', session.userId).first()
     sealed.writeUInt8(sealed.readUInt8(1) ^ 1, 1)
     await app.system.db('two_factors').where('user_id', session.userId).update({ sealed_secret: sealed })
     const cookie = await challenge()
-    expect(toCode(await verify(codeAt(secret), cookie))).to.deep.equal([401, 'invalid_code'])
+    for (let attempt = 0; attempt < 6; attempt += 1)
+      expect(toCode(await verify('123456', cookie))).to.deep.equal([409, 'two_factor_unreadable'])
     const used = await post('two-factor/verify-backup-code', { code: backupCodes[0] }, { cookie })
     expect(used.status).to.equal(200)
+    const unreadable = await own('get-totp-uri')
+    expect(toCode(unreadable)).to.deep.equal([409, 'two_factor_unreadable'])
+    expect(unreadable.body.error).to.match(/recovery code.*disable.*operator/)
+    expect((await own('disable')).status).to.equal(200)
+    await enable()
   })
 
   it('is disabled with the password only, which ends the other sessions', async () => {

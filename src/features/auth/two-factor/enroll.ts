@@ -59,7 +59,7 @@ export async function disableTwoFactor(context: Context, { password }: OwnPasswo
   return { status: true }
 }
 
-/** Returns the secret again, for another app. @throws ConflictError `two_factor_not_enabled` */
+/** Returns the secret again, for another app. @throws ConflictError `two_factor_not_enabled`, `two_factor_unreadable` */
 export async function getTotpUri(context: Context, { password }: OwnPassword): Promise<TotpUri> {
   const { user } = await checkOwner(context, password)
   const twoFactor = await findTwoFactor(context.system, user.id)

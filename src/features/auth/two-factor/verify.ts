@@ -32,8 +32,7 @@ type Signed = { user: User; workspaces: Membership[] }
 export async function verifyTotp(context: AuthContext, { code }: VerifyCode): Promise<Verified> {
   const subject = await findSubject(context)
   return verify(context, subject, async (tx) => {
-    const secret = openOrLog(tx, subject.twoFactor)
-    if (secret === undefined) return false
+    const secret = openTotpSecret(tx, subject.twoFactor)
     const step = findTotpStep(secret, code.replaceAll(' ', ''), tx.now())
     return step !== undefined && acceptStep(tx, subject.twoFactor, step)
   })
@@ -126,16 +125,6 @@ async function completeWithSession(
   })
   if (!twoFactor.isEnabled) system.notifications.publish('revocations', user.id)
   return { user: { ...user, twoFactorEnabled: true }, workspaces: await listWorkspaces(system, user.id) }
-}
-
-/** Returns undefined if the secret was encrypted with another key: then every code is wrong, and recovery codes work. */
-function openOrLog(system: SystemScope, twoFactor: TwoFactor): string | undefined {
-  try {
-    return openTotpSecret(system, twoFactor)
-  } catch (error) {
-    system.log.error({ err: error, userId: twoFactor.userId }, 'the secret of a second factor cannot be decrypted')
-    return undefined
-  }
 }
 
 function isWrongCode(error: unknown): boolean {
