@@ -60,6 +60,12 @@ export class ConflictError extends AppError {
   override name = 'ConflictError'
 }
 
+/** The same request is still being processed. Repeating it in a second gets its answer. */
+export class InProgressError extends ConflictError {
+  override name = 'InProgressError'
+  readonly retryAfterSeconds = 1
+}
+
 /** A business rule does not allow a well-formed request. */
 export class UnprocessableError extends AppError {
   override name = 'UnprocessableError'

@@ -139,8 +139,7 @@ function errorHeaders(error: AppError): Record<string, string> {
   if (error instanceof UnauthorizedError) return { 'WWW-Authenticate': toChallengeText(error.challenge) }
   if (error instanceof ForbiddenError && error.challenge)
     return { 'WWW-Authenticate': toChallengeText(error.challenge) }
-  const isTemporary = error instanceof LimitExceededError || error instanceof UnavailableError
-  return isTemporary ? { 'Retry-After': String(error.retryAfterSeconds) } : {}
+  return 'retryAfterSeconds' in error ? { 'Retry-After': String(error.retryAfterSeconds) } : {}
 }
 
 function toChallengeText(challenge: Challenge | undefined): string {

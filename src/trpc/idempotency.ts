@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { middlewareMarker, type MiddlewareResult } from '@trpc/server/unstable-core-do-not-import'
 import type { z } from 'zod'
-import { ConflictError, InvalidError, LimitExceededError, UnprocessableError } from '../platform/errors.ts'
+import { InProgressError, InvalidError, LimitExceededError, UnprocessableError } from '../platform/errors.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { RequestContext } from './context.ts'
 import { createSelect } from './select-output.ts'
@@ -113,7 +113,8 @@ async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | und
   const [lock] = await tx.sql<{ isLocked: boolean }>('lockIdempotencyKey')`
     select pg_try_advisory_xact_lock(hashtextextended(${`${tx.tenantId}\n${route}\n${key}`}, 0)) as is_locked`
   if (!lock?.isLocked) {
-    throw new ConflictError('idempotency_in_progress', 'A request with this Idempotency-Key is still running')
+    const message = 'A request with this Idempotency-Key is still running. Send it again in a second to get its answer'
+    throw new InProgressError('idempotency_in_progress', message)
   }
   const existing = await findAnswer(tx, request)
   if (existing) return existing

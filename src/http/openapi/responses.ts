@@ -92,7 +92,10 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   409: {
     name: 'Conflict',
     description: 'The state of the resource does not allow this',
-    example: { error: 'A request with this Idempotency-Key is still running', code: 'idempotency_in_progress' },
+    example: {
+      error: 'A request with this Idempotency-Key is still running. Send it again in a second to get its answer',
+      code: 'idempotency_in_progress',
+    },
   },
   413: {
     name: 'ContentTooLarge',
@@ -154,7 +157,7 @@ function toErrorSchema({ hasCode }: ErrorResponse): Schema {
 }
 
 function toErrorResponse(status: string, response: ErrorResponse): Response {
-  const canRetry = status === '429' || status === '503'
+  const canRetry = status === '409' || status === '429' || status === '503'
   const isRefusal = status === '401' || status === '403'
   const names = [
     'X-Request-Id',

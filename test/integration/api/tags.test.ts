@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { errorMessage } from '../../support/error-message.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 describe('tags API', () => {
@@ -38,6 +40,22 @@ describe('tags API', () => {
     const recased = await owner.request('PATCH', `/api/tags/${first.id}`, { name: 'straße' })
     expect([recased.status, recased.body.name]).to.deep.equal([200, 'straße'])
     expect((await create({ name: 'Straße' }, outsider)).status).to.equal(201)
+  })
+
+  it('POST /api/tags with the Idempotency-Key of a request that is running returns 409 with Retry-After', async () => {
+    const send = () => owner.request('POST', '/api/tags', { name: 'slow' }, { 'idempotency-key': 'slow' })
+    const first = await app.system.transaction(async (tx) => {
+      await tx.db.raw('lock table tags in share mode')
+      const running = send()
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
+      const second = await send()
+      expect([second.status, second.body.code]).to.deep.equal([409, 'idempotency_in_progress'])
+      expect(second.body.error).to.match(/Send it again/)
+      expect(second.headers.get('retry-after')).to.equal('1')
+      return { running }
+    })
+    const { body } = await first.running
+    expect((await send()).body).to.deep.equal(body)
   })
 
   it('POST /api/tags releases the Idempotency-Key when it returns 409', async () => {
