@@ -43,8 +43,8 @@ type Call = { tenantId: string | null; transport: Transport; isBatch?: boolean }
 export function createContexts({ log, limits, admission, resolveAddress, identify, scopes }: Dependencies) {
   async function build(ctx: Context, { tenantId, transport, isBatch = false }: Call): Promise<RequestContext> {
     const apiKey = readKey(ctx, tenantId)
-    const sessionToken = apiKey ? null : readSessionToken(ctx)
-    const identity = sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
+    const sessionToken = readSessionToken(ctx)
+    const identity = apiKey || sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
     const { requestId, ipAddress, addressKey: key } = ctx.state
     return {

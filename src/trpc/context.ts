@@ -31,7 +31,7 @@ export type RequestContext = {
   caller: UserCaller | null
   /** The API key of the request. A request with one has no session. */
   key: KeyCaller | null
-  /** The session token of the request, for ending that session. */
+  /** The session token of the request, for ending that session, also if it has an API key. */
   sessionToken: string | null
   /** The cookie of a sign-in that waits for its second factor. */
   twoFactorToken: string | null

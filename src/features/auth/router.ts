@@ -46,7 +46,8 @@ const accountRouter = router({
   signOut: publicProcedure
     .meta(
       rest('POST', '/auth/sign-out', 'Sign out', {
-        description: 'Ends the session of the cookie in all processes. Has no effect without a session.',
+        description:
+          'Ends the session of the cookie in all processes, also in a request with an API key. Has no effect without a session.',
         tier: 'auth',
         public: true,
       }),

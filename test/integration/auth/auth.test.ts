@@ -193,6 +193,16 @@ describe('authentication API', () => {
       expect((await getSession(other)).body.user.email).to.equal(email)
     })
 
+    it('sign-out ends the session of the cookie also in a request with an API key', async () => {
+      const { cookie, tenantId } = await app.signUp()
+      const body = { name: 'Key', scopes: ['read_only'] }
+      const created = await app.rest('POST', '/api/api-keys', { body, headers: { cookie, 'x-tenant-id': tenantId } })
+      const headers = { cookie, authorization: `Bearer ${created.body.key}` }
+      expect((await app.rest('POST', '/api/auth/sign-out', { body: {}, headers })).status).to.equal(200)
+      expect((await getSession(cookie)).body).to.equal(null)
+      expect((await app.rest('GET', '/api/contacts', { headers })).status).to.equal(200)
+    })
+
     it('sign-out succeeds without a session', async () => {
       const session = await app.signUp()
       await app.client(session).auth.signOut.mutate()
