@@ -80,17 +80,18 @@ function describeInput(meta: ProcedureMeta, schema: z.ZodType): Middleware {
   const segments = (meta.openapi?.path ?? '').split('/')
   const last = segments.at(-1) ?? ''
   const createdType = meta.status === 201 && last.endsWith('s') ? toType(last) : undefined
-  const fields = planFields(schema, [])
+  const isAlias = meta.action !== undefined
+  const fields = planFields(isAlias ? withoutData(schema) : schema, [])
   const targets = fields.flatMap(({ path: [name = ''], isId }) => {
     const index = segments.indexOf(`{${name}}`)
     return isId && index > 0 ? [{ name, type: toType(segments[index - 1] ?? '') }] : []
   })
   // The calls of aliases name objects in the body, and their features add these objects.
-  const names =
-    meta.action === undefined ? targets : fields.filter(({ isId }) => isId).map(({ path: [name] }) => ({ name }))
+  const names = isAlias ? fields.filter(({ isId }) => isId).map(({ path: [name] }) => ({ name })) : targets
   const others = fields.filter(({ path: [name] }) => !names.some((target) => target.name === name))
   return function describeCall({ input, ctx, next }) {
-    const fieldsOfInput = others.flatMap((field) => readField(field, input))
+    const values = isAlias ? { ...Object(input), ...Object(getField(input, 'data')) } : input
+    const fieldsOfInput = others.flatMap((field) => readField(field, values))
     const named = targets.map(({ name, type }) => ({ type, id: getField(input, name) }))
     ctx.scope?.audit?.describe({
       targets: named.flatMap(({ type, id }) =>
@@ -102,6 +103,13 @@ function describeInput(meta: ProcedureMeta, schema: z.ZodType): Middleware {
     })
     return next()
   }
+}
+
+/** The aliases of better-auth have the fields of the operation in an object `data`. */
+function withoutData(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodObject)) return schema
+  const { data } = schema.shape
+  return data instanceof z.ZodObject ? schema.omit({ data: true }).extend(data.shape) : schema
 }
 
 /** Converts a segment of a path, such as `api-keys`, to the type of its objects, such as `api_key`. */

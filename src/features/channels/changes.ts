@@ -60,7 +60,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
     const context = sealContext(tx.tenantId, channelId)
     const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)
     const isReconnected = status === 'connected' || (hasSecrets && existing.status === 'degraded')
-    tx.audit?.compareWith(existing, { isChanged: isReconnected })
+    tx.audit?.compareWith({ ...existing.settings, ...existing }, { isChanged: isReconnected })
     await tx
       .query(ChannelRow)
       .findOne('id', channelId)

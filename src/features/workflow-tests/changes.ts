@@ -88,7 +88,8 @@ export async function updateWorkflowTest(
   assertStorable({ expectation: input.expectation })
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
-      const { id } = await findTest(tx, { workflowId, testId })
+      const { id, name } = await findTest(tx, { workflowId, testId })
+      tx.audit?.compareWith({ name })
       await tx
         .query(TestRow)
         .findOne('id', id)

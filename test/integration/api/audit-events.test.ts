@@ -200,6 +200,7 @@ describe('audit events', () => {
     await post('remove-member', { organizationId, memberIdOrEmail: member.email })
     const { id } = await post('invite-member', { organizationId, email: 'guest@people.example', role: 'agent' })
     await post('cancel-invitation', { organizationId, invitationId: id })
+    for (let count = 0; count < 2; count += 1) await post('update', { organizationId, data: { name: 'Casa' } })
     const target = { type: 'member', id: member.userId }
     const events = (await list()).map(({ action, targets, fields }) => [
       action,
@@ -207,6 +208,7 @@ describe('audit events', () => {
       fields.map(({ name }: { name: string }) => name),
     ])
     expect(events).to.deep.equal([
+      ['workspace.update', [], ['name']],
       ['invitations.revoke', [{ type: 'invitation', id }], []],
       ['invitations.create', [{ type: 'invitation', id }], ['email', 'role']],
       ['members.remove', [target], ['memberIdOrEmail']],
