@@ -1,3 +1,4 @@
+import { eraseDeletedAccounts } from './features/audit-events/erase-deleted-accounts.ts'
 import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
 import { sendPasswordResets } from './features/auth/send-password-resets.ts'
 import { reportDeadLetters } from './features/dead-letters/queries.ts'
@@ -21,7 +22,12 @@ import { advanceMailboxes } from './features/execution/engine-port.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/keep-webhooks.ts'
 import { deleteExpired } from './features/retention/delete-expired.ts'
-import { purgeAuditEvents, purgeDeletedMessageIds, purgeIdempotencyKeys } from './features/retention/purge-rows.ts'
+import {
+  purgeApiKeys,
+  purgeAuditEvents,
+  purgeDeletedMessageIds,
+  purgeIdempotencyKeys,
+} from './features/retention/purge-rows.ts'
 import { rollUpCounts } from './features/counts/maintain-counts.ts'
 import { enqueueDueMailboxes, OVERDUE_MS } from './features/automation/jobs.ts'
 import { fireDueTimers } from './features/automation/fire-due-timers.ts'
@@ -39,7 +45,7 @@ import { runsReplay } from './features/run-jobs/replay-runs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Tasks } from './platform/jobs/job-queue.ts'
-import { MINUTE, SECOND } from './platform/time.ts'
+import { HOUR, MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
 
 /** Kinds of jobs of the API, by their types. */
@@ -104,6 +110,8 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge jobs', everyMs: 10 * MINUTE, run: () => purgeJobs(system) },
     { name: 'purge deleted message IDs', everyMs: 10 * MINUTE, run: () => purgeDeletedMessageIds(system) },
     { name: 'purge audit events', everyMs: 10 * MINUTE, run: () => purgeAuditEvents(system) },
+    { name: 'purge API keys', everyMs: 10 * MINUTE, run: () => purgeApiKeys(system) },
+    { name: 'erase deleted accounts', everyMs: HOUR, run: () => eraseDeletedAccounts(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]
 }

@@ -21,7 +21,7 @@ const ROTATE = {
 const REVOKE = {
   status: 204,
   description:
-    'Requests with the key are rejected from now on, and its streams end. The key stays in the list, as messages and runs name it.',
+    'Requests with the key are rejected from now on, and its streams end. The key stays in the list for 366 days, as long as audit events name it.',
 } as const
 
 export const apiKeysRouter = router({

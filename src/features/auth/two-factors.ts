@@ -43,15 +43,19 @@ export async function purgeTwoFactors(system: SystemScope): Promise<void> {
     const rows = await system.sql<{ userId: string }>('listTwoFactors')`
       select user_id from two_factors where user_id > ${after} order by user_id limit ${USERS_MAX}`
     const userIds = rows.map(({ userId }) => userId)
-    // A statement of its own: a distributed database joins this table with no other.
-    const users = await system.sql<{ id: string }>('listUsers')`select id from users where id = any(${userIds}::uuid[])`
-    const existing = new Set(users.map(({ id }) => id))
-    const deleted = userIds.filter((id) => !existing.has(id))
+    const deleted = await listDeletedUsers(system, userIds)
     if (deleted.length > 0)
       await system.sql('deleteTwoFactors')`delete from two_factors where user_id = any(${deleted}::uuid[])`
     after = userIds.at(-1) ?? after
     if (userIds.length < USERS_MAX) return
   }
+}
+
+/** Returns those without an account. A statement of its own: a distributed database joins local tables with no other. */
+export async function listDeletedUsers(system: SystemScope, userIds: string[]): Promise<string[]> {
+  const users = await system.sql<{ id: string }>('listUsers')`select id from users where id = any(${userIds}::uuid[])`
+  const existing = new Set(users.map(({ id }) => id))
+  return userIds.filter((id) => !existing.has(id))
 }
 
 /** Context that binds a sealed secret to its user. */

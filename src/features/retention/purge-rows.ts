@@ -80,6 +80,17 @@ export async function purgeAuditEvents(system: SystemScope): Promise<void> {
   })
 }
 
+/** Deletes API keys a day after the last audit events that name them. Messages and runs have copies of their names. */
+export async function purgeApiKeys(system: SystemScope): Promise<void> {
+  const oldest = addMs(system.now(), -(AUDIT_DAYS_MAX + 1) * DAY)
+  await purgeTenantRows(system, {
+    table: sqlFragment`api_keys`,
+    key: sqlFragment`jsonb_build_object('id', t.id)`,
+    isSame: sqlFragment`t.id = old.id`,
+    isOld: sqlFragment`t.revoked_at < ${oldest}`,
+  })
+}
+
 /** Deletes the idempotency keys that are older than a day. */
 export async function purgeIdempotencyKeys(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -DAY)

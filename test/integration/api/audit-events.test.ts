@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { eraseDeletedAccounts } from '../../../src/features/audit-events/erase-deleted-accounts.ts'
 import { sendInvitations } from '../../../src/features/members/invitations/send-invitations.ts'
 import { deleteExpired } from '../../../src/features/retention/delete-expired.ts'
 import { purgeAuditEvents } from '../../../src/features/retention/purge-rows.ts'
@@ -299,6 +300,23 @@ describe('audit events', () => {
     }
     const rows = await app.system.db('audit_events').where('tenant_id', owner.tenantId)
     expect(JSON.stringify(rows)).to.not.match(/canary|5559911|@/i)
+  })
+
+  it('have no address and user agent of a deleted account in the table after an hour, and those of others', async () => {
+    const member = await buildMember(owner, 'admin')
+    const { headers } = await createKey(['tags:write'])
+    for (const name of ['a', 'b', 'c']) await member.call('POST', '/api/tags', { name })
+    await app.rest('POST', '/api/tags', { body: { name: 'd' }, headers })
+    await app.system.db('memberships').where('user_id', member.userId).delete()
+    await app.system.db('users').where('id', member.userId).delete()
+    app.system.portions.purge = 2
+    await eraseDeletedAccounts(app.system)
+    const rows = await app.system.db('audit_events').where('tenant_id', owner.tenantId)
+    const own = rows.filter((row) => row.actor_id === member.userId)
+    expect(own.map((row) => [row.address, row.user_agent])).to.deep.equal(Array.from({ length: 3 }, () => [null, null]))
+    const others = rows.filter((row) => row.actor_id !== member.userId)
+    expect(new Set(others.map((row) => row.actor_type))).to.deep.equal(new Set(['user', 'key']))
+    for (const row of others) expect(row.address).to.be.a('string')
   })
 
   it('include who created a workspace, and who accepted an invitation', async () => {

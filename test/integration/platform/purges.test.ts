@@ -5,7 +5,11 @@ import { purgeEvents } from '../../../src/features/events/purge-events.ts'
 import { purgeEvaluations } from '../../../src/features/explanations/list-trigger-evaluations.ts'
 import { purgeUnattachedStatuses } from '../../../src/features/outbound/statuses/attach-early-statuses.ts'
 import { purgeWebhooks } from '../../../src/features/provider-webhooks/keep-webhooks.ts'
-import { purgeDeletedMessageIds, purgeIdempotencyKeys } from '../../../src/features/retention/purge-rows.ts'
+import {
+  purgeApiKeys,
+  purgeDeletedMessageIds,
+  purgeIdempotencyKeys,
+} from '../../../src/features/retention/purge-rows.ts'
 import { purgeThrottleWindows } from '../../../src/features/external-calls/throttle-windows.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { addMs, DAY } from '../../../src/platform/time.ts'
@@ -27,10 +31,12 @@ const PURGES: Record<string, Purge> = {
   idempotency_keys: purgeIdempotencyKeys,
   throttle_windows: purgeThrottleWindows,
   deleted_message_ids: purgeDeletedMessageIds,
+  api_keys: purgeApiKeys,
   sessions: purgeExpiredSessions,
   password_resets: purgeExpiredSessions,
   known_addresses: purgeExpiredSessions,
 }
+const API_KEY = { name: 'K', last_four: 'x7Kq', grants: [], limit_per_minute: 1, created_by: {}, known_to: [] }
 const OF_CHANNELS = new Set(['channel_webhooks', 'message_statuses'])
 
 describe('purges of old rows', () => {
@@ -73,6 +79,7 @@ describe('purges of old rows', () => {
       idempotency_keys: { route: 'r', key: id, request_hash: key, created_at: at },
       throttle_windows: { key, count: 1, ends_at: at },
       deleted_message_ids: { hash: key, expires_at: at },
+      api_keys: { ...API_KEY, id, revoked_at: at },
     }
     const bySystem: Record<string, object> = {
       sessions: { id, user_id: user, token_hash: key, created_at: at, renewed_at: at, expires_at: at },
@@ -91,7 +98,7 @@ describe('purges of old rows', () => {
   for (const [table, purge] of Object.entries(PURGES)) {
     it(`deletes old rows of ${table} in statements of bounded size and keeps the others`, async () => {
       const { db } = app.system
-      const old = addMs(app.clock.now(), -100 * DAY)
+      const old = addMs(app.clock.now(), -400 * DAY)
       const before = await db(table)
       for (let n = 0; n < ROWS; n += 1) await db(table).insert(buildRows(table, old))
       await db(table).insert(buildRows(table, addMs(app.clock.now(), DAY)))
