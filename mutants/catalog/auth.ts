@@ -108,7 +108,7 @@ export const AUTH: Area = {
     {
       name: 'signing out keeps the session',
       file: 'src/features/auth/sessions/current-session.ts',
-      original: `await system.db('sessions').where('id', caller.session.id).delete()`,
+      original: `await system.db('sessions').where('id', session.id).delete()`,
       mutated: '',
     },
     {
