@@ -5,6 +5,12 @@ import { toTrpcError } from './errors.ts'
 
 type Signal = InstanceType<typeof AbortController>['signal']
 
+/**
+ * An item of which a client gets the ID only: the position from which it resumes has moved on, and nothing is to be
+ * reported. It has the form of an item that it could get.
+ */
+export const POSITION_ONLY: { type: 'ready' } = { type: 'ready' }
+
 type Subscriber = { auth: AuthDependencies; caller: Caller }
 
 /**

@@ -1,7 +1,8 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
-import { addMs, DAY, MINUTE } from '../../platform/time.ts'
+import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import type { FollowEvents } from '../events/schema.ts'
 import { EVENT_DAYS_MAX } from '../retention/schema.ts'
@@ -17,11 +18,17 @@ export type FollowedEvent = { cursor: string; event: FeedEvent }
  */
 export type StreamStart = { type: 'ready' | 'gap' }
 
+/** A start; or, with `isPosition`, a position behind events of other types, from which a subscriber may resume. */
+type FollowedStart = StreamStart & { cursor: string; isPosition?: true }
+
 /** Item of a stream, with the cursor from which the stream resumes after it. */
 export type StreamItem<T> = [cursor: string, item: T]
 
 /** Events of a workspace that a stream catches up with. Those of a longer absence cost more than the current state. */
 export const MISSED_MAX = 50_000
+
+/** The least time between two positions without an event. A subscriber that is filtered resumes at most so far behind. */
+const POSITION_MS = 10 * SECOND
 
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 export type Position = { position: number; id: string }
@@ -32,7 +39,12 @@ const START_PREFIX = NIL_ID.slice(0, -12)
 const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /** All types if `types` is null. */
-type Following = { types: string[] | null; signal: AbortSignal }
+type Following = {
+  types: string[] | null
+  signal: AbortSignal
+  /** True for positions between the events as well. */
+  hasPositions?: boolean
+}
 
 /** An event of the workspace. Its `data` has ids only. */
 export type WorkspaceEvent = { type: 'event'; event: Pick<FeedEvent, 'type' | 'data' | 'at'> } | StreamStart
@@ -48,7 +60,7 @@ const ITEMS = new EventItems<WorkspaceEvent>()
 export async function followEvents(
   scope: Scope,
   { after, ...following }: Following & { after: string | null },
-): Promise<AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })>> {
+): Promise<AsyncGenerator<FollowedEvent | FollowedStart>> {
   const last = after === null ? undefined : parseCursor(after, 'lastEventId')
   const current = await currentPosition(scope)
   const isNear = last !== undefined && current.position - last.position <= MISSED_MAX
@@ -62,7 +74,8 @@ export async function followWorkspace(
   { types, lastEventId }: FollowEvents,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<WorkspaceEvent>>> {
-  return toWorkspaceEvents(await followEvents(scope, { after: lastEventId ?? null, types: types ?? null, signal }))
+  const following = { types: types ?? null, signal, hasPositions: types !== undefined }
+  return toWorkspaceEvents(await followEvents(scope, { after: lastEventId ?? null, ...following }))
 }
 
 async function* startAndFollow(
@@ -70,25 +83,31 @@ async function* startAndFollow(
   type: StreamStart['type'],
   position: Position,
   following: Following,
-): AsyncGenerator<FollowedEvent | (StreamStart & { cursor: string })> {
+): AsyncGenerator<FollowedEvent | FollowedStart> {
   yield { cursor: toCursor(position), type }
   yield* follow(scope, { from: position, current: position, ...following })
 }
 
 async function* follow(
   scope: Scope,
-  { from, current, types, signal }: Following & { from: Position; current: Position },
-): AsyncGenerator<FollowedEvent> {
+  { from, current, types, signal, hasPositions = false }: Following & { from: Position; current: Position },
+): AsyncGenerator<FollowedEvent | FollowedStart> {
   const wakeup = createWakeup()
   signal.addEventListener('abort', wakeup.wake)
   const reader = openEventFeed(scope, current.position).subscribe(types && new Set(types), wakeup.wake)
   let { position } = from
+  let sent = { position, at: new Date(0) }
   try {
     while (!signal.aborted) {
       const { events, end } = await reader.read(position)
       for (const event of events) {
         if (signal.aborted) return
         yield { cursor: toCursor(event), event }
+        sent = { position: event.position, at: scope.now() }
+      }
+      if (hasPositions && end > sent.position && scope.now() >= addMs(sent.at, POSITION_MS)) {
+        yield { cursor: toCursor({ position: end, id: toStartId(scope) }), type: 'ready', isPosition: true }
+        sent = { position: end, at: scope.now() }
       }
       if (end === position) await wakeup.wait()
       position = end
@@ -113,8 +132,12 @@ export function parseCursor(cursor: string, field: 'lastEventId' | 'after'): Pos
 
 /** Returns the position behind all events that are visible now; its ID ends with the current time. */
 export async function currentPosition(scope: Scope): Promise<Position> {
-  const time = scope.now().getTime().toString(16).padStart(12, '0')
-  return { position: await lastPosition(scope), id: START_PREFIX + time }
+  const id = toStartId(scope)
+  return { position: await lastPosition(scope), id }
+}
+
+function toStartId(scope: Scope): string {
+  return START_PREFIX + scope.now().getTime().toString(16).padStart(12, '0')
 }
 
 /** Returns true if events after a position may be missing. One beyond the current position comes from another database. */
@@ -178,7 +201,7 @@ async function* toWorkspaceEvents(
 ): AsyncGenerator<StreamItem<WorkspaceEvent>> {
   for await (const item of events) {
     if ('event' in item) yield [item.cursor, await ITEMS.get(item.event, '', () => toItem(item.event))]
-    else yield [item.cursor, { type: item.type }]
+    else yield [item.cursor, item.isPosition ? POSITION_ONLY : { type: item.type }]
   }
 }
 

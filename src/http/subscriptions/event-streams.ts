@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { isTrackedEnvelope } from '@trpc/server'
 import { SECOND } from '../../platform/time.ts'
+import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
 
 /** Interval of the checks of all streams. Their ages are counted in these. */
 const TICK_MS = SECOND
@@ -66,6 +67,8 @@ export class EventStreams {
   #toChunk(item: unknown): Buffer {
     if (!isTrackedEnvelope(item)) throw new Error('A subscription yielded an item without an ID')
     const [id, value] = item
+    // Without data, clients keep the ID and report nothing.
+    if (value === POSITION_ONLY) return Buffer.from(`id: ${id}\n\n`)
     const isObject = typeof value === 'object' && value !== null
     const existing = isObject ? this.#chunks.get(value) : undefined
     if (existing) return existing

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { EVENT_RETENTION_MS, purgeEvents } from '../../../src/features/events/purge-events.ts'
-import { DAY, MINUTE, systemClock } from '../../../src/platform/time.ts'
+import { DAY, MINUTE, SECOND, systemClock } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -140,6 +140,29 @@ describe('events of a workspace over REST', () => {
       }
       return { next, close: () => connection.abort() }
     }
+
+    it('of other types move the position, from which a filtered stream continues without reading them again', async () => {
+      const stream = await open('/api/events/stream?types=workflow.*')
+      await stream.next()
+      const { id: start = '' } = await stream.next()
+      app.clock.advance(10 * SECOND)
+      await buildContact(workspace)
+      let block = await stream.next()
+      while (block.id === undefined) block = await stream.next()
+      stream.close()
+      expect(Object.keys(block)).to.deep.equal(['id'])
+      await app.system.db('events').where('tenant_id', workspace.tenantId).delete()
+      await workspace.call('POST', '/api/workflows', { name: 'W' })
+      for (const [id, event] of [
+        [start, 'gap'],
+        [block.id, 'workflow.created'],
+      ] as const) {
+        const resumed = await open('/api/events/stream?types=workflow.*', { 'last-event-id': id })
+        await resumed.next()
+        expect((await resumed.next()).event).to.equal(event)
+        resumed.close()
+      }
+    })
 
     it('have their type as name, and continue after the Last-Event-ID or the position of the list', async () => {
       const stream = await open('/api/events/stream?types=workflow.*')
