@@ -1,6 +1,5 @@
 import { WebhookDelivery as DeliveryRow, type WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
-import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { newId } from '../../platform/ids.ts'
 import { addMs, DAY, HOUR, MINUTE, SECOND } from '../../platform/time.ts'
@@ -29,7 +28,8 @@ export const FAILURES_MIN = 5
 /** An event that was sent, with its delivery if it had been sent before. */
 export type SentDelivery = {
   event: SentEvent
-  rendered: RenderedEvent
+  /** Undefined if it has arrived. */
+  rendered: RenderedEvent | undefined
   /** True if the body is that of an attempt before, and is kept. */
   isKept: boolean
   delivery: DeliveryRow | undefined
@@ -56,18 +56,9 @@ function toColumns({ delivery, sent }: SentDelivery, now: Date): Columns {
 /** Stores the results of attempts, in the transaction that records them for the endpoint. */
 export async function storeResults(tx: Scope, endpoint: EndpointRow, results: readonly SentDelivery[]): Promise<void> {
   const now = tx.now()
-  const rows = results.map((result) => ({ ...result, columns: toColumns(result, now) }))
-  const added = rows.flatMap(({ delivery, event, columns }) => {
-    if (delivery) return []
-    const { eventId, type, data, position, eventAt } = event
-    return { ...columns, endpointId: endpoint.id, eventId, type, data, position, eventAt, createdAt: now }
-  })
-  const stored =
-    added.length === 0
-      ? []
-      : await tx.sql<{ id: string }>('addDeliveries')`
-    ${insertRowsSql('webhook_deliveries', tx.tenantId, added)}
-    on conflict (tenant_id, endpoint_id, event_id) do nothing returning id`
+  const rows = results.map((result): ResultRow => ({ ...result, columns: toColumns(result, now) }))
+  const added = rows.filter(({ delivery }) => !delivery)
+  if (added.length > 0) await addDeliveries(tx, endpoint, added)
   const changed = rows.flatMap(({ delivery, columns }) => (delivery ? columns : []))
   if (changed.length > 0) {
     await tx.sql('updateDeliveries')`
@@ -76,21 +67,34 @@ export async function storeResults(tx: Scope, endpoint: EndpointRow, results: re
       from jsonb_populate_recordset(null::webhook_deliveries, ${toRecordset(changed)}::jsonb) x
       where d.tenant_id = ${tx.tenantId} and d.id = x.id and d.status = 'waiting'`
   }
-  const isStored = new Set([...stored, ...changed].map(({ id }) => id))
-  await storeBodies(
-    tx,
-    rows.filter(({ columns }) => isStored.has(columns.id)),
-  )
+  await storeBodies(tx, rows)
 }
 
 type ResultRow = SentDelivery & { columns: Columns }
+
+/** Adds the deliveries of first attempts. Lists of the values cost half of what a document with the rows does. */
+async function addDeliveries(tx: Scope, { id }: EndpointRow, rows: readonly ResultRow[]): Promise<void> {
+  const now = tx.now()
+  const list = <T>(toValue: (row: ResultRow) => T) => rows.map(toValue)
+  await tx.sql('addDeliveries')`
+    insert into webhook_deliveries (tenant_id, endpoint_id, attempt_count, created_at, updated_at, id, status, attempts,
+      due_at, delivered_at, event_id, type, data, position, event_at)
+    select ${tx.tenantId}::uuid, ${id}::uuid, 1, ${now}::timestamptz, ${now}::timestamptz, x.*
+    from unnest(${list(({ columns }) => columns.id)}::uuid[], ${list(({ columns }) => columns.status)}::text[],
+      ${list(({ columns }) => JSON.stringify(columns.attempts))}::jsonb[],
+      ${list(({ columns }) => columns.dueAt)}::timestamptz[], ${list(({ columns }) => columns.deliveredAt)}::timestamptz[],
+      ${list(({ event }) => event.eventId)}::uuid[], ${list(({ event }) => event.type)}::text[],
+      ${list(({ event }) => JSON.stringify(event.data))}::jsonb[], ${list(({ event }) => event.position)}::bigint[],
+      ${list(({ event }) => event.eventAt)}::timestamptz[]) x
+    on conflict (tenant_id, endpoint_id, event_id) do nothing`
+}
 
 /** Keeps the body of what is sent again, unless the contact that it is about has been deleted meanwhile. */
 async function storeBodies(tx: Scope, rows: ResultRow[]): Promise<void> {
   const ended = rows.flatMap(({ delivery, columns }) => (delivery && columns.status !== 'waiting' ? columns.id : []))
   await deleteBodies(tx, ended)
   const bodies = rows.flatMap(({ isKept, rendered, columns }) => {
-    if (columns.status !== 'waiting' || isKept) return []
+    if (columns.status !== 'waiting' || isKept || !rendered) return []
     const sealed = tx.secrets.seal(rendered.body, sealContext(tx.tenantId, columns.id))
     return { delivery_id: columns.id, contact_id: rendered.contactId, body: `\\x${sealed.toString('hex')}` }
   })
@@ -99,8 +103,10 @@ async function storeBodies(tx: Scope, rows: ResultRow[]): Promise<void> {
     insert into webhook_bodies (tenant_id, delivery_id, contact_id, body)
     select ${tx.tenantId}::uuid, x.delivery_id, x.contact_id, x.body
     from jsonb_to_recordset(${JSON.stringify(bodies)}::jsonb) as x (delivery_id uuid, contact_id uuid, body bytea)
-    where x.contact_id is null or exists (
-      select from contacts c where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id)
+    where exists (
+      select from webhook_deliveries d where d.tenant_id = ${tx.tenantId} and d.id = x.delivery_id and d.status = 'waiting')
+      and (x.contact_id is null or exists (
+        select from contacts c where c.tenant_id = ${tx.tenantId} and c.id = x.contact_id))
     on conflict (tenant_id, delivery_id) do nothing`
 }
 
@@ -169,13 +175,18 @@ export async function forgetBodies(tx: Scope, endpointId: string): Promise<void>
       and d.endpoint_id = ${endpointId} and d.status = 'waiting'`
 }
 
+type Health = Pick<EndpointRow, 'failingSince' | 'failedAt' | 'pausedUntil'> & {
+  /** The columns of an endpoint that is disabled by the attempts. */
+  disabled?: Partial<EndpointRow>
+}
+
 /** Columns of an endpoint after attempts, the newest results last. */
 export function toHealth(
-  { failingSince, failedAt, status }: Pick<EndpointRow, 'failingSince' | 'failedAt' | 'status'>,
+  { failingSince, failedAt }: Pick<EndpointRow, 'failingSince' | 'failedAt'>,
   sent: readonly Sent[],
   now: Date,
-): Partial<EndpointRow> {
-  if (sent.length === 0) return {}
+): Health {
+  if (sent.length === 0) return { failingSince, failedAt, pausedUntil: null }
   const pauses = sent.flatMap(({ pausedUntil }) => pausedUntil ?? [])
   const asked = pauses.length > 0 ? new Date(Math.max(...pauses.map((pause) => pause.getTime()))) : null
   const hasSuccess = sent.some(({ isDelivered }) => isDelivered)
@@ -187,9 +198,10 @@ export function toHealth(
   const isGone = sent.some((result) => result.isGone)
   const isFailing = since !== null && now.getTime() - since.getTime() >= FAILING_MAX_MS
   const health = { failingSince: since, failedAt: hasSuccess ? null : now, pausedUntil }
-  if (status === 'disabled' || !(isGone || isFailing)) return health
-  const disabledReason = isGone ? ('gone' as const) : ('failures' as const)
-  return { ...health, status: 'disabled', disabledReason, emailDueAt: now, emailAttempts: 0, updatedAt: now }
+  if (!isGone && !isFailing) return health
+  const disabledReason = isGone ? 'gone' : 'failures'
+  const disabled = { status: 'disabled', disabledReason, emailDueAt: now, emailAttempts: 0, updatedAt: now } as const
+  return { ...health, disabled }
 }
 
 /** Deletes deliveries that were last attempted before events of their age are deleted. */

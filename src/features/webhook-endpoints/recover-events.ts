@@ -72,6 +72,9 @@ export const webhooksRecover: JobKind<Line> = {
     const { endpointId } = RecoveryInput.parse(job.input)
     await getEndpoint(tx, endpointId)
     const now = tx.now()
+    // Retries are looked for when one is due. Endpoints are locked before their deliveries.
+    await tx.sql('makeEndpointDue')`
+      update webhook_endpoints e set due_at = least(e.due_at, ${now}) where e.tenant_id = ${tx.tenantId} and e.id = ${endpointId}`
     const ids = lines.map(({ eventId }) => eventId)
     const again = await tx.sql<{ id: string; eventId: string }>('recoverDeliveries')`
       update webhook_deliveries d set status = 'waiting', attempt_count = 0, due_at = ${now}, updated_at = ${now}

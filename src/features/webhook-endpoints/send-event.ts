@@ -1,8 +1,6 @@
-import type { Agent } from 'undici'
 import type { DeliveryAttempt, EventData, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
-import { postPublic } from '../../platform/outbound/post-public.ts'
-import { createPublicAgent } from '../../platform/outbound/public-agent.ts'
+import { PublicPoster } from '../../platform/outbound/post-public.ts'
 import { addMs, HOUR, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { toResourceKey, type LoadedResource } from './resources.ts'
@@ -50,24 +48,27 @@ export function renderEvent(
 /** Sends events to an endpoint over connections that are kept until it is closed. */
 export class EventSender {
   readonly #scope: Scope
-  readonly #endpoint: EndpointRow
-  readonly #keys: Buffer[]
-  readonly #agent: Agent
+  readonly #poster: PublicPoster
+  #keys: Buffer[] = []
 
-  constructor(scope: Scope, endpoint: EndpointRow) {
+  /** Sends are cut off when the signal aborts. */
+  constructor(scope: Scope, endpoint: EndpointRow, signal?: AbortSignal) {
     this.#scope = scope
-    this.#endpoint = endpoint
-    this.#keys = openSigningKeys(scope.secrets, endpoint, scope.now())
-    // The rules for addresses hold for each connection, and none outlives the sender.
-    this.#agent = createPublicAgent({ allowsLoopback: scope.allowsLoopback, connectTimeoutMs: ANSWER_MAX_MS })
+    const { allowsLoopback } = scope
+    this.#poster = new PublicPoster({ url: endpoint.url, timeoutMs: ANSWER_MAX_MS, allowsLoopback }, signal)
+    this.signAs(endpoint)
   }
 
-  async send({ eventId }: Pick<SentEvent, 'eventId'>, body: string, signal?: AbortSignal): Promise<Sent> {
+  /** Signs from now on with the secrets of the endpoint as it is now. */
+  signAs(endpoint: EndpointRow): void {
+    this.#keys = openSigningKeys(this.#scope.secrets, endpoint, this.#scope.now())
+  }
+
+  async send({ eventId }: Pick<SentEvent, 'eventId'>, body: string): Promise<Sent> {
     const at = this.#scope.now()
     const startedMs = performance.now()
-    const result = await this.#post(eventId, body, signal)
+    const { statusCode, retryAfter, ...result } = await this.#post(eventId, body, at)
     const durationMs = Math.round(performance.now() - startedMs)
-    const { statusCode, retryAfter } = result
     const isDelivered = statusCode !== null && statusCode >= 200 && statusCode < 300
     const error = isDelivered ? null : (result.error ?? 'unexpected_status')
     return {
@@ -79,23 +80,21 @@ export class EventSender {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await this.#poster.close()
   }
 
-  async #post(id: string, body: string, signal?: AbortSignal) {
-    const { allowsLoopback } = this.#scope
+  async #post(id: string, body: string, now: Date) {
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Parley',
-      ...signDelivery(this.#keys, { id, body, now: this.#scope.now() }),
+      ...signDelivery(this.#keys, { id, body, now }),
     }
     try {
       // It may have been entered when loopback addresses were allowed.
-      if (!allowsLoopback && !this.#endpoint.url.startsWith('https:')) {
+      if (!this.#scope.allowsLoopback && !this.#poster.url.startsWith('https:')) {
         throw new OutboundError('invalid_url', 'The URL must start with https://')
       }
-      const request = { url: this.#endpoint.url, headers, body, timeoutMs: ANSWER_MAX_MS, allowsLoopback }
-      const { status, retryAfter } = await postPublic(this.#agent, request, signal)
+      const { status, retryAfter } = await this.#poster.post(headers, body)
       return { statusCode: status, retryAfter, error: undefined }
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error

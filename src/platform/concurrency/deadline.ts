@@ -4,23 +4,29 @@ const LATE_MS = 100
 const READ_MS = 1000
 
 /**
- * Creates a signal that aborts after `ms`, or with `outer`. Call `release` when the limited work is done. A process that
- * was frozen reads the answers in its sockets first: the event loop would run the timer before.
+ * Calls `expire` after `ms`, unless the function that it returns is called before. A process that was frozen reads the
+ * answers in its sockets first: the event loop would run the timer before.
  */
+export function startDeadline(ms: number, expire: () => void): () => void {
+  const due = performance.now() + ms
+  let timer = setTimeout(() => {
+    if (performance.now() > due + LATE_MS) timer = setTimeout(expire, READ_MS)
+    else expire()
+  }, ms)
+  return () => clearTimeout(timer)
+}
+
+/** Creates a signal that aborts after `ms`, as above, or with `outer`. Call `release` when the limited work is done. */
 export function deadline(ms: number, outer?: AbortSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()
   const abort = () => controller.abort()
-  const due = performance.now() + ms
-  let timer = setTimeout(() => {
-    if (performance.now() > due + LATE_MS) timer = setTimeout(abort, READ_MS)
-    else abort()
-  }, ms)
+  const stop = startDeadline(ms, abort)
   outer?.addEventListener('abort', abort, { once: true })
   if (outer?.aborted) abort()
   return {
     signal: controller.signal,
     release: () => {
-      clearTimeout(timer)
+      stop()
       outer?.removeEventListener('abort', abort)
     },
   }

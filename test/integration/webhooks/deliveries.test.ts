@@ -322,6 +322,7 @@ describe('webhook deliveries', () => {
        from generate_series(1, 10000)`,
       [workspace.tenantId, endpoint.id],
     )
+    await app.system.db('webhook_endpoints').where('id', endpoint.id).update({ due_at: '2100-01-01' })
     await createContacts(2)
     await app.work()
     expect(receiver.calls).to.have.length(0)
