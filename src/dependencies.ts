@@ -43,8 +43,8 @@ export const JOB_LIMITS = {
   execute: { working: 4, all: 100 },
   // A job receives at most 4 files.
   'fetch-media': { working: 4, releasedPerKey: 1, all: 60 },
-  // A job sends to one endpoint, which may take 15 seconds to answer.
-  'deliver-webhooks': { working: 4, releasedPerKey: 1, all: 60 },
+  // A job sends to one endpoint, which may take 15 seconds to answer. Customers get their answers before.
+  'deliver-webhooks': { working: 4, releasedPerKey: 1, all: 60, after: ['advance', 'deliver'] },
   'send-read-receipt': { working: 4, releasedPerKey: 1, all: 60 },
   'show-typing': { working: 4, releasedPerKey: 1, all: 60 },
   // Broadcasts have to leave connections for the replies, and a second job of a channel would end at once.

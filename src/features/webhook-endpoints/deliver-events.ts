@@ -110,6 +110,7 @@ async function sendInOrder(claimed: Claim, events: readonly SentEvent[]): Promis
       resources = await next
       next = loadNext(claimed, events, index + LOADED_MAX)
     }
+    await control.giveWay?.()
     const rendered = renderEvent(endpoint, event, resources)
     const sent = await sender.send(event, rendered.body)
     if (isCutOff(sent, control)) break

@@ -1,6 +1,7 @@
 import { withinTime } from '../concurrency/deadline.ts'
 import { SharedSlots } from '../concurrency/shared-slots.ts'
 import type { Logger } from '../log.ts'
+import { Precedence } from './precedence.ts'
 import { JOB_MAX_MS, type Job, type JobPlace, type Task, type Work } from './job-queue.ts'
 
 /** Limits of the jobs of one task in this process. */
@@ -14,6 +15,8 @@ export type JobLimits = {
    * that there are some for the others: one that takes all it gets has a fifth of the places, sixteen leave a fifth free.
    */
   all: number
+  /** Tasks that come first: while a job of one is at work here, those of this task wait for some seconds. */
+  after?: readonly string[]
 }
 
 /**
@@ -32,6 +35,10 @@ type Options = {
   log: Logger
   /** Called when a place has become free for which no job waits. */
   onFree?: () => void
+  /** Called when no job is at work. */
+  onRest?: () => void
+  /** Returns true while a job of a task that comes first is at work. */
+  isPreceded?: () => boolean
 }
 
 /**
@@ -49,10 +56,14 @@ export class JobExecutor {
   /** Places of jobs, at work and released, by workspace. */
   readonly #places: SharedSlots
   readonly #inProgress = new Set<Promise<void>>()
+  readonly #precedence: Precedence
   #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
+    const { isPreceded = () => false } = options
+    const countWaiting = () => [...this.#waiting.values()].reduce((count, { size }) => count + size, 0)
+    this.#precedence = new Precedence({ isPreceded, countWaiting, onOverdue: () => this.#goOn() })
     this.#places = new SharedSlots({ width: options.limits.all, part: SHARE })
   }
 
@@ -60,9 +71,14 @@ export class JobExecutor {
     return this.#waiting.size === 0 && this.#inProgress.size === 0
   }
 
+  /** True if no job is at work. Those that wait have no room then, and others that only wait for a system may be in progress. */
+  get isAtRest(): boolean {
+    return this.#working.size === 0
+  }
+
   /** The number of jobs that would start at once, unless their workspaces or keys have no room. */
   get free(): number {
-    return this.#isStopped
+    return this.#isStopped || this.#precedence.isClosed
       ? 0
       : Math.max(0, Math.min(this.#options.limits.working - this.#working.size, this.#places.free))
   }
@@ -106,9 +122,16 @@ export class JobExecutor {
     return { take: use, leave: () => use() }
   }
 
+  /** Has to be called when the tasks that come first may be at rest. */
+  resume(): void {
+    this.#precedence.resume()
+    this.#goOn()
+  }
+
   /** Starts no more jobs and returns those that wait, and the end of those in progress. */
   stop(): { waiting: Job[]; ended: Promise<unknown> } {
     this.#isStopped = true
+    this.#precedence.stop()
     const waiting = [...this.#waiting.values()].flatMap((jobs) => [...jobs.values()])
     return { waiting, ended: this.#end() }
   }
@@ -119,17 +142,20 @@ export class JobExecutor {
   }
 
   #startNext(): void {
-    while (!this.#isStopped && this.#working.size < this.#options.limits.working) {
+    while (!this.#isStopped && this.#waiting.size > 0 && this.#working.size < this.#options.limits.working) {
+      if (this.#precedence.isClosed) return this.#precedence.wait()
       const job = this.#takeNext()
       if (!job) return
       this.#track(this.#execute(job))
     }
+    if (this.#waiting.size === 0) this.#precedence.reset()
   }
 
   /** Starts the jobs for which a place has become free. */
   #goOn(): void {
     this.#startNext()
     if (this.free > 0) this.#options.onFree?.()
+    if (this.isAtRest) this.#options.onRest?.()
   }
 
   #track(work: Promise<void>): void {
@@ -184,11 +210,12 @@ export class JobExecutor {
       this.#goOn()
     }
     const timer = setTimeout(release, HOLD_MAX_MS)
+    const giveWay = this.#precedence.start()
     const spread = (claim: (limit: number) => Promise<Work[]>) => {
       free()
       return this.#spread(tenantId, claim)
     }
-    await this.#attempt(() => this.#options.task(job, { release, spread }))
+    await this.#attempt(() => this.#options.task(job, { release, spread, giveWay }))
     clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)

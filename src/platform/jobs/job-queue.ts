@@ -31,6 +31,8 @@ export type JobControl = {
    * job. `claim` returns at most as many as the workspace may have. Returns true if there may be more.
    */
   spread?: ((claim: (limit: number) => Promise<Work[]>) => Promise<boolean>) | undefined
+  /** Resolves when no job of a task that comes first is at work here, or this one has waited for long. */
+  giveWay?: (() => Promise<void> | undefined) | undefined
   /** Keeps a place for the work of another job, if this process may do it now. */
   reserve?: ((job: Job) => JobPlace | undefined) | undefined
 }

@@ -90,12 +90,22 @@ export class WakeupQueue implements WorkQueue {
       if (!own) throw new Error(`The task ${name} has no limits`)
       const execute = (job: Job, places?: JobControl) => task(job, { ...control, ...places })
       const onFree = () => this.#claims?.onFree(name)
-      this.#executors.set(name, new JobExecutor({ name, task: execute, limits: own, log, onFree }))
+      const onRest = () => this.#onRest(name)
+      const { after = [] } = own
+      const isPreceded = () => after.some((first) => this.#executors.get(first)?.isAtRest === false)
+      this.#executors.set(name, new JobExecutor({ name, task: execute, limits: own, log, onFree, onRest, isPreceded }))
     }
     const leave = (jobs: Job[]) => this.#sender.add(jobs)
     const executors = new Map(this.#executors)
     this.#claims = new WakeupClaims({ db: this.#db, notifications, log, executors, leave, onStuck, pollMs })
     this.#claims.start()
+  }
+
+  /** Lets the tasks go on that a task comes before. */
+  #onRest(name: string): void {
+    for (const [other, executor] of this.#executors) {
+      if (this.#options.limits[other]?.after?.includes(name)) executor.resume()
+    }
   }
 
   /** Waits at most `graceMs` for jobs in progress. Those that wait, and later ones, are left to other processes. */
