@@ -12,7 +12,7 @@ const RETRIES_MAX = 8
 /** Deliveries that wait for a retry. While there are more, events wait at their positions, without a row. */
 const WAITING_MAX = 10_000
 
-/** What is to be sent to an endpoint next. */
+/** Deliveries and events that are to be sent to an endpoint next. */
 export type DuePortion = {
   retries: DeliveryRow[]
   events: SentEvent[]
