@@ -20,6 +20,7 @@ import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/batcher.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
 import { prepareDatabase } from './prepare-database.ts'
+import { DeletedWorkspaces } from './scope/deleted-workspaces.ts'
 import { type Dependencies, PORTIONS } from './scope/dependencies.ts'
 
 export type OpenDependencies = Dependencies & {
@@ -108,6 +109,7 @@ export async function openDependencies(
       singleFlight: createSingleFlight(),
       shared: new SharedObjects(),
       cache: new ExpiringCache(),
+      deletedWorkspaces: new DeletedWorkspaces(notifications),
       secrets,
       mail,
       computePool,

@@ -43,8 +43,9 @@ import { isUrgent } from './features/jobs/schema.ts'
 import { runsCancel } from './features/run-jobs/cancel-runs.ts'
 import { runsReplay } from './features/run-jobs/replay-runs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
+import { purgeDeletedWorkspaces } from './features/workspaces/purge-deleted-workspaces.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
-import type { Tasks } from './platform/jobs/job-queue.ts'
+import type { Task, Tasks } from './platform/jobs/job-queue.ts'
 import { HOUR, MINUTE, SECOND } from './platform/time.ts'
 import type { SystemScope } from './scope/system-scope.ts'
 
@@ -57,9 +58,9 @@ function toMap(kinds: JobKind[]): JobKinds {
   return new Map(kinds.map((kind) => [kind.type, kind]))
 }
 
-/** Task handlers by the name of their jobs. */
+/** Task handlers by the name of their jobs. Those of a deleted workspace do nothing. */
 export function createTasks(system: SystemScope): Tasks {
-  return {
+  const tasks: Tasks = {
     advance: (job, control) => advanceMailboxes(system, job, control),
     deliver: (job, control) => deliverMessages(system, job, control),
     broadcast: (job, control) => runBroadcasts(system, job, control?.signal),
@@ -71,6 +72,12 @@ export function createTasks(system: SystemScope): Tasks {
     'deliver-webhooks': (job, control) => deliverEvents(system, job, control),
     'show-typing': (job) => sendReadReceipt(system, job, { showsTyping: true }),
   }
+  const ofOpen =
+    (task: Task): Task =>
+    async (job, control) => {
+      if (!system.deletedWorkspaces.has(job.tenantId)) await task(job, control)
+    }
+  return Object.fromEntries(Object.entries(tasks).map(([name, task]) => [name, ofOpen(task)]))
 }
 
 /** Tasks that a worker runs periodically, without a job. */
@@ -100,6 +107,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge invitations', everyMs: 10 * MINUTE, run: () => purgeInvitations(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge webhook deliveries', everyMs: 10 * MINUTE, run: () => purgeDeliveries(system) },
+    { name: 'purge deleted workspaces', everyMs: 2 * SECOND, run: () => purgeDeletedWorkspaces(system) },
     { name: 'purge webhook endpoints', everyMs: MINUTE, run: () => purgeDeletedEndpoints(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },

@@ -12,6 +12,7 @@ import { Secrets } from '../../src/platform/security/secrets.ts'
 import { addMs, type Clock, SECOND } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
 import { SystemScope } from '../../src/scope/system-scope.ts'
+import { DeletedWorkspaces } from '../../src/scope/deleted-workspaces.ts'
 import { type Actor, PORTIONS } from '../../src/scope/dependencies.ts'
 import { DEMO } from './ids.ts'
 
@@ -32,15 +33,17 @@ export class History {
   constructor(tx: Knex, end: Date) {
     this.#end = end
     this.#clock = new PastClock()
+    const notifications = { publish: () => undefined, subscribe: () => () => undefined }
     this.#system = new SystemScope({
       connections: singleDatabase(tx),
       clock: this.#clock,
       log: createLogger('warn'),
       jobs: this.#jobs,
-      notifications: { publish: () => undefined, subscribe: () => () => undefined },
+      notifications,
       singleFlight: createSingleFlight(),
       shared: new SharedObjects(),
       cache: new ExpiringCache(),
+      deletedWorkspaces: new DeletedWorkspaces(notifications),
       // The demo workspace stores no credentials, so nothing is ever sealed with this key.
       secrets: new Secrets(randomBytes(32).toString('hex')),
       mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },

@@ -13,6 +13,7 @@ import type { Notifications } from '../platform/notifications/notifications.ts'
 import type { Clock } from '../platform/time.ts'
 import type { Event } from './event-types.ts'
 import type { AuditEntry } from './audit-entry.ts'
+import type { DeletedWorkspaces } from './deleted-workspaces.ts'
 
 /** The roles of members. Each includes those before it. */
 export const ROLES = ['viewer', 'agent', 'admin', 'owner'] as const
@@ -77,6 +78,7 @@ export type Dependencies = {
   singleFlight: SingleFlight
   shared: SharedObjects
   cache: ExpiringCache
+  deletedWorkspaces: DeletedWorkspaces
   secrets: Secrets
   mail: Mailer
   computePool: Pick<ComputePool, 'run'>

@@ -3,10 +3,12 @@ import type { Database } from '../platform/database/database.ts'
 import { afterCommit, transact } from '../platform/database/transaction.ts'
 import { createSqlTag, type SqlTag } from '../platform/database/sql.ts'
 import { ACROSS_TENANTS, assertNoTenantTable } from '../platform/database/statements/statement.ts'
+import { getField } from '../platform/fields.ts'
 import { collectJobs, type Job } from '../platform/jobs/job-queue.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
+import type { DeletedWorkspaces } from './deleted-workspaces.ts'
 import type { Actor, Dependencies, ScopeOptions } from './dependencies.ts'
 import { Scope } from './scope.ts'
 
@@ -21,6 +23,7 @@ export class SystemScope {
   readonly mail: Mailer
   readonly notifications: Dependencies['notifications']
   readonly portions: Dependencies['portions']
+  readonly deletedWorkspaces: DeletedWorkspaces
   readonly #dependencies: Dependencies
 
   constructor(dependencies: Dependencies) {
@@ -31,6 +34,7 @@ export class SystemScope {
     this.mail = dependencies.mail
     this.notifications = dependencies.notifications
     this.portions = dependencies.portions
+    this.deletedWorkspaces = dependencies.deletedWorkspaces
   }
 
   now(): Date {
@@ -48,10 +52,15 @@ export class SystemScope {
 
   /**
    * Returns the tag of a named statement that reads the tables of all tenants: to find those with work, which is then
-   * done in the scope of each. On a distributed database it is executed by every node.
+   * done in the scope of each. On a distributed database it is executed by every node. Rows of deleted workspaces are left
+   * out, for which nothing is done any more.
    */
   acrossTenants<Row = unknown>(name: string): SqlTag<Row> {
-    return createSqlTag(this.db, `${name} ${ACROSS_TENANTS}`)
+    const query = createSqlTag<Row>(this.db, `${name} ${ACROSS_TENANTS}`)
+    return async (strings, ...values) => {
+      const rows = await query(strings, ...values)
+      return rows.filter((row) => !this.deletedWorkspaces.has(String(getField(row, 'tenantId'))))
+    }
   }
 
   forTenant(

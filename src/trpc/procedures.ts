@@ -164,6 +164,9 @@ export const viewerProcedure = workspaceProcedure('viewer')
 export const agentProcedure = workspaceProcedure('agent')
 /** Members who configure the workspace. */
 export const adminProcedure = workspaceProcedure('admin')
+/** Members who own the workspace. */
+export const ownerProcedure = workspaceProcedure('owner')
 /** The same for calls that may name their workspace in the input. */
 export const organizationViewerProcedure = workspaceProcedure('viewer', { isNamed: true })
 export const organizationAdminProcedure = workspaceProcedure('admin', { isNamed: true })
+export const organizationOwnerProcedure = workspaceProcedure('owner', { isNamed: true })

@@ -69,6 +69,7 @@ export const SESSION_ONLY: Record<string, Record<string, unknown>> = {
   'auth.listOrganizations': {},
   'auth.acceptInvitation': { invitationId: 'x'.repeat(43) },
   'workspaces.create': { name: 'N' },
+  'workspaces.deletion': { workspaceId: '0199c0de-ffff-7000-8000-000000000000' },
 }
 
 /** A valid input of every other procedure, built from the caller's IDs. A test fails for a procedure without an entry. */
@@ -280,11 +281,13 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'auth.updateMemberRole': ({ user }) => ({ memberId: user, role: 'owner' }),
   'auth.removeMember': ({ user }) => ({ memberIdOrEmail: user }),
   'auth.leaveOrganization': () => ({}),
+  'auth.deleteOrganization': () => ({ organizationId: '0199c0de-ffff-7000-8000-000000000000' }),
   'auth.inviteMember': () => ({ email: 'other@people.example', role: 'viewer' }),
   'auth.listInvitations': () => ({}),
   'auth.cancelInvitation': ({ invitation }) => ({ invitationId: invitation }),
   'workspace.get': () => ({}),
   'workspace.update': () => ({ name: 'N', timezone: 'Europe/Berlin', language: 'de', country: 'DE' }),
+  'workspace.delete': () => ({ name: 'another name' }),
   'workspace.consentKeywords': () => ({}),
   'workspace.putConsentKeywords': () => ({ language: 'de' }),
   'workspace.retention': () => ({}),

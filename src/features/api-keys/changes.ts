@@ -183,7 +183,9 @@ type Locked = { own: Rights | null; holders: string[]; rows: ApiKeyRow[] }
  */
 async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<Locked> {
   // A shared lock would be a deadlock on a distributed database, where adding a secret locks the workspaces.
-  await tx.sql('lockKeyManagers')`select from workspaces where id = ${tx.tenantId} for no key update`
+  const open = await tx.sql('lockKeyManagers')`
+    select from workspaces where id = ${tx.tenantId} and deleted_at is null for no key update`
+  if (open.length === 0) throw 'key' in caller ? new UnauthorizedError() : new ForbiddenError()
   const key = 'key' in caller ? caller.key : undefined
   const locked = [...ids, ...(key ? [key.id] : [])]
   const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []

@@ -37,5 +37,5 @@ export type Membership = { id: string; name: string; role: Role; createdAt: Date
 export function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
   return system.sql<Membership>('listWorkspaces')`
     select w.id, w.name, m.role, w.created_at from memberships m join workspaces w on w.id = m.workspace_id
-    where m.user_id = ${userId} order by m.created_at, w.id`
+    where m.user_id = ${userId} and w.deleted_at is null order by m.created_at, w.id`
 }

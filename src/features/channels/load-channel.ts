@@ -2,8 +2,10 @@ import type { Channel as Adapter, TemplateProvider } from '../../channels/channe
 import { openChannel } from '../../channels/index.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
 import { SECOND } from '../../platform/time.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 
@@ -21,9 +23,17 @@ export function sealContext(tenantId: string, channelId: string): string {
   return `channel:${tenantId}:${channelId}`
 }
 
-/** @throws NotFoundError */
+/**
+ * Loads a channel with what is needed to use it. That of a deleted workspace is not found, as its row may be left.
+ * @throws NotFoundError
+ */
 export async function loadChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
-  const row = await scope.get(ChannelRow, channelId)
+  const [row] = isUuid(channelId)
+    ? await scope.sql<ChannelRow>('loadChannel')`
+      select c.* from channels c
+      where c.tenant_id = ${scope.tenantId} and c.id = ${channelId} and ${isOpenSql(scope.tenantId)}`
+    : []
+  if (!row) throw new NotFoundError('Channel')
   const { id, kind, status, settings, credentials } = row
   const secret = credentials && scope.secrets.open(credentials, sealContext(scope.tenantId, id))
   const adapter = openChannel(kind, settings, secret, { allowsLoopback: scope.allowsLoopback })

@@ -4,6 +4,7 @@ import type { ExternalResult } from '../../engine/model/step.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { addMs, CLOCK_TOLERANCE_MS, MINUTE } from '../../platform/time.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { executeJob } from '../automation/jobs.ts'
@@ -80,7 +81,7 @@ export function idempotencyKey({ runId, stepIndex }: ClaimedCall): string {
 }
 
 /**
- * Claims due calls, oldest first. A call whose run no longer waits for its result is deleted instead.
+ * Claims due calls, oldest first, unless the workspace was deleted. A call whose run no longer waits for its result is deleted instead.
  */
 export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCall[]> {
   const now = scope.now()
@@ -89,7 +90,7 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
        select e.run_id, e.step_index, e.attempt, r.contact_id, r.conversation_id, r.mailbox_run_id,
          r.status = 'waiting' and r.epoch = e.epoch as is_awaited
        from external_calls e join runs r on r.tenant_id = ${scope.tenantId} and r.id = e.run_id
-       where e.tenant_id = ${scope.tenantId} and e.due_at <= ${now}
+       where e.tenant_id = ${scope.tenantId} and e.due_at <= ${now} and ${isOpenSql(scope.tenantId)}
        order by e.due_at, e.run_id, e.step_index limit ${limit} for update of e skip locked),
      dropped as (
        delete from external_calls e using due where e.tenant_id = ${scope.tenantId} and e.run_id = due.run_id

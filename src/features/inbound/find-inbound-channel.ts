@@ -11,12 +11,15 @@ export type InboundChannel = { scope: Scope; channel: LoadedChannel }
 const ROUTE_CACHED_MS = MINUTE
 
 /**
- * Finds the channel of a webhook call and the workspace that it belongs to, as it was at most 3 seconds ago.
+ * Finds the channel of a webhook call and the workspace that it belongs to, as it was at most 3 seconds ago. Calls for a
+ * deleted workspace are answered like those for an unknown channel.
  * @throws NotFoundError
  */
 export async function findInboundChannel(system: SystemScope, channelId: string): Promise<InboundChannel> {
   if (!isUuid(channelId)) throw new NotFoundError('Channel')
   const tenantId = await system.cached(`route ${channelId}`, ROUTE_CACHED_MS, () => findTenantId(system, channelId))
+  // The route may be cached.
+  if (system.deletedWorkspaces.has(tenantId)) throw new NotFoundError('Channel')
   const scope = system.forTenant(tenantId)
   return { scope, channel: await loadCachedChannel(scope, channelId) }
 }

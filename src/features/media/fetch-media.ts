@@ -5,6 +5,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { receiveFile } from '../../platform/files/receive-file.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadChannel } from '../channels/load-channel.ts'
@@ -75,6 +76,7 @@ function claim(scope: Scope): Promise<PendingFile[]> {
   return scope.sql<PendingFile>('claim')`
     update message_media x set due_at = ${addMs(scope.now(), LEASE_MS)}, attempts = attempts + 1
      from (select message_id from message_media where tenant_id = ${scope.tenantId} and due_at <= ${scope.now()}
+         and ${isOpenSql(scope.tenantId)}
        order by due_at limit ${BATCH} for update skip locked) due
      where x.tenant_id = ${scope.tenantId} and x.message_id = due.message_id
      returning x.message_id, x.channel_id, x.provider_media_id, x.mime_type, x.filename, x.sha256, x.attempts,

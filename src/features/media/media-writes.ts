@@ -52,6 +52,19 @@ export async function purgeMediaWrites(system: SystemScope): Promise<void> {
   }
 }
 
+/**
+ * Deletes the files of the abandoned writes of a workspace. Returns false while others are left: their processes may still
+ * be storing a file.
+ */
+export async function purgeWritesOf(scope: Scope): Promise<boolean> {
+  const oldest = addMs(scope.now(), -ABANDONED_MS)
+  const rows = await scope.sql<{ id: string; isAbandoned: boolean }>('listMediaWrites')`
+    select w.id, w.created_at < ${oldest} as is_abandoned from media_writes w
+    where w.tenant_id = ${scope.tenantId} order by w.created_at limit ${BATCH}`
+  for (const { id, isAbandoned } of rows) if (isAbandoned) await purgeWrite(scope, id, oldest)
+  return rows.length === 0
+}
+
 async function purgeWrite(scope: Scope, id: string, oldest: Date): Promise<void> {
   const startedAt = scope.now()
   // A process that was frozen cannot finish the write any more.

@@ -5,9 +5,14 @@ import type { Scope } from '../../scope/scope.ts'
 
 export type Standing = { actorRole: Role; role: Role; ownerCount: number }
 
-/** Locks the members of the workspace until the transaction ends: changes of its members are made one after the other. */
+/**
+ * Locks the members of the workspace until the transaction ends: changes of its members are made one after the other.
+ * @throws ForbiddenError if the workspace was deleted meanwhile, whose members and keys nobody changes any more
+ */
 export async function lockMembership(tx: Scope): Promise<void> {
-  await tx.sql('lockMembership')`select from workspaces where id = ${tx.tenantId} for no key update`
+  const open = await tx.sql('lockMembership')`
+    select from workspaces where id = ${tx.tenantId} and deleted_at is null for no key update`
+  if (open.length === 0) throw new ForbiddenError()
 }
 
 /**

@@ -10,6 +10,7 @@ import { listInvitations } from '../members/invitations/queries.ts'
 import { getMember, listMembers } from '../members/queries.ts'
 import type { Invitation, Member } from '../members/schema.ts'
 import { createOwnWorkspace } from '../workspaces/create-workspace.ts'
+import { deleteWorkspace } from '../workspaces/delete-workspace.ts'
 import type { Workspace } from '../workspaces/schema.ts'
 import { getWorkspace } from '../workspaces/settings.ts'
 import type * as schema from './schema.ts'
@@ -60,6 +61,15 @@ export async function getFullOrganization({ scope, caller }: Context): Promise<s
   const organization = toOrganization(await getWorkspace(scope))
   const { members } = await listOrganizationMembers(scope)
   return { ...organization, members, invitations: isAdmin ? await listOrganizationInvitations(scope) : [] }
+}
+
+/** Reads the name that the deletion needs as a confirmation: the call has named the workspace by its ID. */
+export async function deleteOrganization(
+  context: Context & Parameters<typeof deleteWorkspace>[0],
+): Promise<schema.Organization> {
+  const workspace = await getWorkspace(context.scope)
+  await deleteWorkspace(context, { name: workspace.name })
+  return toOrganization(workspace)
 }
 
 export async function listOrganizationInvitations(scope: Scope): Promise<schema.OrganizationInvitation[]> {

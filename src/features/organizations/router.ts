@@ -1,6 +1,7 @@
 import { startAudit } from '../../trpc/audit.ts'
 import {
   organizationAdminProcedure,
+  organizationOwnerProcedure,
   organizationViewerProcedure,
   router,
   sessionProcedure,
@@ -67,6 +68,12 @@ export const organizationsRouter = router({
     .input(schema.UpdateOrganization)
     .output(schema.Organization)
     .mutation(async ({ ctx, input }) => calls.toOrganization(await updateWorkspace(ctx.scope, input.data))),
+
+  deleteOrganization: organizationOwnerProcedure
+    .meta(alias('POST', 'delete', 'Delete a workspace', 'DELETE /api/workspace', { action: 'workspace.delete' }))
+    .input(schema.DeleteOrganization)
+    .output(schema.Organization)
+    .mutation(({ ctx }) => calls.deleteOrganization(ctx)),
 
   listMembers: organizationViewerProcedure
     .meta(alias('GET', 'list-members', 'List members', 'GET /api/members'))

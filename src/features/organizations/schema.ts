@@ -56,6 +56,11 @@ export const FullOrganization = Organization.extend({
 }).meta({ id: 'FullOrganization' })
 export type FullOrganization = z.infer<typeof FullOrganization>
 
+/** The ID, which no header stands in for, is the confirmation: the client has no other field. */
+export const DeleteOrganization = z.strictObject({
+  organizationId: id.meta({ description: 'ID of the workspace; `x-tenant-id` does not take its place' }),
+})
+
 export const OrganizationRef = z.strictObject({ organizationId })
 
 export const CreateOrganization = z.strictObject({

@@ -3,6 +3,7 @@ import type { TemplateCategory } from '../../models/messaging.ts'
 import type { OutboundContent } from '../../message-content/content.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { findSendObstacle, type Recipient, type SendObstacle } from '../../channels/send-obstacle.ts'
 import { maySendSql } from '../channels/load-channel.ts'
@@ -49,7 +50,7 @@ const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast', 'key'])
 export type ClaimRequest = { channelId: string; limit: number; messageIds?: string[] }
 
 /**
- * Claims due messages of a channel that is connected and not paused, at most the oldest of each conversation. The next
+ * Claims due messages of a channel that is connected and not paused, unless the workspace was deleted, at most the oldest of each conversation. The next
  * one is claimed after that one is settled, so a customer receives messages in order. Messages that another process claims
  * or postpones first, while this one waits for a lock, are skipped: only a queued message is unclaimed, and the time is
  * compared again. The statement forces index lookups per row (`offset 0` keeps the planner from turning the subquery into a
@@ -65,6 +66,7 @@ export async function claimMessages(
     with due as (
        select o.conversation_id, o.message_id from outbox o
        where o.tenant_id = ${tx.tenantId} and o.channel_id = ${channelId} and o.leased_at is null and o.not_before <= ${now}
+         and ${isOpenSql(tx.tenantId)}
          and not exists (select from outbox e where e.tenant_id = ${tx.tenantId} and e.conversation_id = o.conversation_id
            and e.message_id < o.message_id offset 0) ${isRequested}
          and exists (select from channels ch where ch.tenant_id = ${tx.tenantId} and ch.id = ${channelId} and ${maySendSql(now)})

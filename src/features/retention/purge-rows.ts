@@ -69,9 +69,13 @@ export async function purgeDeletedMessageIds(system: SystemScope): Promise<void>
   })
 }
 
-/** Deletes audit events past the longest retention. */
+/** Deletes audit events past the longest retention, and the receipts of deleted workspaces of that age. */
 export async function purgeAuditEvents(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -AUDIT_DAYS_MAX * DAY)
+  await purgeSystemRows(system, {
+    table: sqlFragment`workspace_deletions`,
+    isOld: sqlFragment`finished_at < ${oldest}`,
+  })
   await purgeTenantRows(system, {
     table: sqlFragment`audit_events`,
     key: sqlFragment`jsonb_build_object('id', t.id)`,

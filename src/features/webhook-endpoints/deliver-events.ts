@@ -1,6 +1,7 @@
 import type { WebhookDelivery as DeliveryRow, WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import type { Job, JobControl } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { lastPosition } from '../live/event-feed.ts'
@@ -62,13 +63,14 @@ export async function deliverEvents(
   }
 }
 
-/** Claims an endpoint, unless another process sends to it or it has to wait. */
+/** Claims an endpoint, unless another process sends to it, it has to wait or the workspace was deleted. */
 async function claim(scope: Scope, endpointId: string): Promise<EndpointRow | undefined> {
   const now = scope.now()
   const [row] = await scope.sql<EndpointRow>('claimEndpoint')`
     update webhook_endpoints e set leased_until = ${addMs(now, ENDPOINT_LEASE_MS)}, claim_count = e.claim_count + 1
     where e.tenant_id = ${scope.tenantId} and e.id = ${endpointId} and e.status = 'enabled'
       and coalesce(e.leased_until, '-infinity') <= ${now} and coalesce(e.paused_until, '-infinity') <= ${now}
+      and ${isOpenSql(scope.tenantId)}
     returning e.*`
   return row
 }

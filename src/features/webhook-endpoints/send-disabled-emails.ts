@@ -1,5 +1,6 @@
 import { nextAttemptSql } from '../../platform/database/statements/backoff.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { ATTEMPTS_MAX, EMAIL_DELAYS_MS, EMAILS_MAX, sendEmail } from '../auth/token-emails.ts'
@@ -26,6 +27,7 @@ async function attempt(system: SystemScope, scope: Scope, id: string): Promise<v
     update webhook_endpoints e set email_attempts = e.email_attempts + 1,
       email_due_at = ${nextAttemptSql(now, sqlFragment`e.email_attempts`, EMAIL_DELAYS_MS)}
     where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.email_due_at <= ${now}
+      and ${isOpenSql(scope.tenantId)}
     returning e.id, e.url, e.disabled_reason, e.email_due_at, e.email_attempts`
   if (!due) return
   const recipients = await listRecipients(scope)

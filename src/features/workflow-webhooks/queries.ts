@@ -47,7 +47,8 @@ export async function findCallableWebhook(system: SystemScope, id: string): Prom
 async function findTenant(system: SystemScope, id: string): Promise<string | undefined> {
   if (!isUuid(id)) return undefined
   const [route] = await system.sql<{ tenantId: string }>('findWebhookRoute')`
-    select tenant_id from workflow_webhook_routes where webhook_id = ${id}`
+    select r.tenant_id from workflow_webhook_routes r join workspaces w on w.id = r.tenant_id
+    where r.webhook_id = ${id} and w.deleted_at is null`
   return route?.tenantId
 }
 

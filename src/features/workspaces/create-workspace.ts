@@ -36,7 +36,8 @@ export async function createOwnWorkspace(
 async function assertMayOwn(tx: SystemScope, userId: string): Promise<void> {
   await tx.sql('lockUser')`select from users where id = ${userId} for no key update`
   const [row] = await tx.sql<{ owned: number }>('countOwnedWorkspaces')`
-    select count(*)::int as owned from memberships where user_id = ${userId} and role = 'owner'`
+    select count(*)::int as owned from memberships m join workspaces w on w.id = m.workspace_id
+    where m.user_id = ${userId} and m.role = 'owner' and w.deleted_at is null`
   if ((row?.owned ?? 0) < OWNED_MAX) return
   throw new UnprocessableError(
     'too_many_workspaces',

@@ -1,9 +1,17 @@
 import { startAudit } from '../../trpc/audit.ts'
-import { adminProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
+import { adminProcedure, ownerProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createOwnWorkspace } from './create-workspace.ts'
-import { CreateWorkspace, UpdateWorkspace, Workspace } from './schema.ts'
+import { deleteWorkspace, getDeletion } from './delete-workspace.ts'
+import {
+  CreateWorkspace,
+  DeletedWorkspaceRef,
+  DeleteWorkspace,
+  UpdateWorkspace,
+  Workspace,
+  WorkspaceDeletion,
+} from './schema.ts'
 import { getWorkspace, updateWorkspace } from './settings.ts'
 
 const GET = { description: 'Returns name, time zone, language and country of the workspace of `x-tenant-id`.' }
@@ -21,6 +29,19 @@ const CREATE = {
     'The caller becomes its owner. Returns 422 with the code `too_many_workspaces` for the owner of 20 workspaces.',
 } as const
 
+const DELETE = {
+  status: 202,
+  scope: null,
+  description:
+    'Deletes the workspace of `x-tenant-id` with everything in it, for its owners only, and not by an API key. `name` must be its exact name. From the answer on its members, API keys and webhooks are refused, and nothing is sent or done for it any more; rows and files are deleted in the background, which `GET /api/workspaces/{workspaceId}/deletion` follows. It cannot be undone.',
+} as const
+
+const GET_DELETION = {
+  withoutWorkspace: true,
+  description:
+    'Returns the receipt of a deletion: what was deleted, and when it was finished. For those who owned the workspace when it was deleted.',
+} as const
+
 /** Procedures of the namespace `workspaces`. */
 export const workspacesRouter = router({
   create: sessionProcedure
@@ -28,6 +49,12 @@ export const workspacesRouter = router({
     .input(CreateWorkspace)
     .output(Workspace)
     .mutation(({ ctx, input, path }) => createOwnWorkspace({ ...ctx, audit: startAudit(ctx, path) }, input)),
+
+  deletion: sessionProcedure
+    .meta(rest('GET', '/workspaces/{workspaceId}/deletion', 'Get the deletion of a workspace', GET_DELETION))
+    .input(DeletedWorkspaceRef)
+    .output(WorkspaceDeletion)
+    .query(({ ctx, input }) => getDeletion(ctx, input)),
 })
 
 /** Procedures of the namespace `workspace`. */
@@ -43,4 +70,10 @@ export const workspaceSettingsRouter = router({
     .input(UpdateWorkspace)
     .output(Workspace)
     .mutation(({ ctx, input }) => updateWorkspace(ctx.scope, input)),
+
+  delete: ownerProcedure
+    .meta(rest('DELETE', '/workspace', 'Delete the workspace', DELETE))
+    .input(DeleteWorkspace)
+    .output(WorkspaceDeletion)
+    .mutation(({ ctx, input }) => deleteWorkspace(ctx, input)),
 })

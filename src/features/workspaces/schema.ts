@@ -43,3 +43,32 @@ export type CreateWorkspace = z.infer<typeof CreateWorkspace>
 
 export const UpdateWorkspace = z.strictObject({ name: name.optional(), ...settings })
 export type UpdateWorkspace = z.infer<typeof UpdateWorkspace>
+
+/** The confirmation is strict: a client that sends the name of another workspace deletes nothing. */
+export const DeleteWorkspace = z.strictObject({
+  name: z
+    .string()
+    .max(1000)
+    .meta({ description: 'The exact name of the workspace, as a confirmation', examples: ['Casa Verde'] }),
+})
+export type DeleteWorkspace = z.infer<typeof DeleteWorkspace>
+
+export const DeletedWorkspaceRef = z.strictObject({ workspaceId: id })
+export type DeletedWorkspaceRef = z.infer<typeof DeletedWorkspaceRef>
+
+export const WorkspaceDeletion = z
+  .object({
+    workspaceId: id,
+    name: z.string(),
+    status: z.enum(['deleting', 'deleted']),
+    deletedBy: id.meta({ description: 'The user who deleted it' }),
+    rows: z
+      .record(z.string(), z.int().nonnegative())
+      .meta({ description: 'Numbers of deleted rows by table; final once `finishedAt` is set' }),
+    files: z.int().nonnegative().meta({ description: 'Number of deleted files' }),
+    deletedAt: timestamp.meta({ description: 'From this time on nothing was done for the workspace' }),
+    startedAt: timestamp.nullable().meta({ description: 'Time of the first row that was deleted' }),
+    finishedAt: timestamp.nullable().meta({ description: 'From this time on no row and no file is left' }),
+  })
+  .meta({ id: 'WorkspaceDeletion' })
+export type WorkspaceDeletion = z.infer<typeof WorkspaceDeletion>

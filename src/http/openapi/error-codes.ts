@@ -58,6 +58,7 @@ export const ERROR_CODES = [
   'message_not_scheduled',
   'message_not_sent',
   'method_not_allowed',
+  'name_mismatch',
   'name_taken',
   'no_failed_step',
   'not_external_step',

@@ -2,9 +2,10 @@ import { EventEmitter } from 'node:events'
 
 /**
  * Topics of notifications. The text of one of `events` is the ID of a workspace that may have new events, the text of one
- * of `revocations` the ID of a user or API key whose access must be checked again, the text of one of `jobs` a task whose jobs wait.
+ * of `revocations` the ID of a user or API key whose access must be checked again, the text of one of `deletions` the ID of a
+ * workspace that was deleted, the text of one of `jobs` a task whose jobs wait.
  */
-export const TOPICS = ['events', 'revocations', 'jobs'] as const
+export const TOPICS = ['events', 'revocations', 'deletions', 'jobs'] as const
 export type Topic = (typeof TOPICS)[number]
 
 /** The text is undefined if notifications of the topic may have been lost. */
@@ -23,8 +24,8 @@ export abstract class Notifications {
 
   /** Does not wait until other processes can be reached. Called after a commit. */
   publish(topic: Topic, text: string): void {
-    // A sign-out is answered after the session has ended in this process.
-    if (topic === 'revocations') this.deliver(topic, text)
+    // A sign-out is answered after the session has ended in this process, a deletion after its workspace has.
+    if (topic === 'revocations' || topic === 'deletions') this.deliver(topic, text)
     this.send(topic, text)
   }
 

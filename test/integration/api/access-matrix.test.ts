@@ -25,6 +25,8 @@ const FOR_PEOPLE = [
   'auth.updateMemberRole',
   'auth.removeMember',
   'auth.leaveOrganization',
+  'auth.deleteOrganization',
+  'workspace.delete',
   'auth.inviteMember',
   'auth.listInvitations',
   'auth.cancelInvitation',

@@ -8,18 +8,19 @@ import { type SqlFragment, sqlFragment } from '../../../platform/database/statem
 import { addMs, DUE_AT_ONCE, HOUR, SECOND } from '../../../platform/time.ts'
 import { WorkflowEvent } from '../../../triggers/events.ts'
 import { MESSAGE_COLUMNS, type MessageColumns, toMessageFacts } from './load-messages.ts'
+import { isOpenSql } from '../../../scope/deleted-workspaces.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
 /** Id of a run's mailbox. The index `runs_tenant_id_active_mailbox_idx` is on this expression. */
 export const MAILBOX_ID_SQL = sqlFragment`coalesce(conversation_id, contact_id, mailbox_run_id, id)`
 
 /**
- * SQL condition that the item `i` is due. An item waits behind those of its mailbox with a smaller id that are
+ * SQL condition that the item `i` is due: none is in a deleted workspace. An item waits behind those of its mailbox with a smaller id that are
  * to be attempted again, also if it was put while the backoff was being written. The holder of the mailbox's lock sees
  * every backoff. The index on `retry_at` is almost always empty.
  */
 export function isDueSql(tenantId: string, now: Date): SqlFragment {
-  return sqlFragment`i.due_at <= ${now} and not exists (
+  return sqlFragment`i.due_at <= ${now} and ${isOpenSql(tenantId)} and not exists (
     select from mailbox_items failed where failed.tenant_id = ${tenantId} and failed.mailbox_id = i.mailbox_id
       and failed.retry_at > ${now} and failed.id < i.id)`
 }

@@ -87,6 +87,7 @@ export const LOCAL_TABLES = [
   'invitations',
   'known_addresses',
   'two_factors',
+  'workspace_deletions',
   'rate_limits',
   'wakeups',
   'readiness_probes',

@@ -1,0 +1,40 @@
+import { type SqlFragment, sqlFragment } from '../platform/database/statements/statement.ts'
+import type { Notifications } from '../platform/notifications/notifications.ts'
+
+/** More than are ever deleted at once. One that is left out is found by the statements that claim its work. */
+const KNOWN_MAX = 10_000
+
+/**
+ * SQL condition that a workspace was not deleted. The statements that claim work have it, so that nothing that leaves this
+ * program is claimed after the commit that deletes a workspace, whatever a process knows of it.
+ */
+export function isOpenSql(tenantId: string): SqlFragment {
+  return sqlFragment`exists (select from workspaces open where open.id = ${tenantId} and open.deleted_at is null)`
+}
+
+/**
+ * The deleted workspaces whose rows are not purged yet, as far as this process knows: it does no work for them, also not
+ * what needs no claim. It learns of them by notifications, and a worker also by reading them every few seconds.
+ */
+export class DeletedWorkspaces {
+  #ids: ReadonlySet<string> = new Set()
+
+  constructor(notifications: Pick<Notifications, 'subscribe'>) {
+    notifications.subscribe('deletions', (id) => {
+      if (id !== undefined && this.#ids.size < KNOWN_MAX) this.#ids = new Set(this.#ids).add(id)
+    })
+  }
+
+  has(tenantId: string): boolean {
+    return this.#ids.has(tenantId)
+  }
+
+  /** Reads them, and forgets those that are purged. Of what is announced meanwhile nothing is lost. */
+  async refresh(read: () => Promise<string[]>): Promise<string[]> {
+    const before = this.#ids
+    const ids = await read()
+    const announced = [...this.#ids].filter((id) => !before.has(id))
+    this.#ids = new Set([...announced, ...ids].slice(0, KNOWN_MAX))
+    return ids
+  }
+}
