@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Job as Wakeup } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import { type Actor, includesRole, type Role } from '../../scope/dependencies.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { expandGrants } from '../../trpc/api-scopes.ts'
@@ -83,6 +84,7 @@ async function claimNext(scope: Scope, kinds: JobKinds): Promise<JobRow | undefi
   const [oldest] = await scope.sql<{ id: string; isDue: boolean }>('findNextJob')`
     select id, work_at <= ${now} as is_due from jobs
     where tenant_id = ${scope.tenantId} and work_at is not null and type = any(${[...kinds.keys()]})
+      and ${isOpenSql(scope.tenantId)}
     order by created_at, id limit 1`
   if (!oldest?.isDue) return undefined
   return scope.transaction(async (tx) => {

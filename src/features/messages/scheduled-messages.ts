@@ -4,6 +4,7 @@ import { sqlText } from '../../platform/database/statements/statement.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
@@ -54,6 +55,7 @@ async function release(tx: Scope): Promise<void> {
   const now = tx.now()
   const due = await tx.sql<DueMessage>('listDueMessages')`
     select id, conversation_id from messages where tenant_id = ${tenantId} and release_at <= ${now}
+      and ${isOpenSql(tenantId)}
     order by release_at limit ${BATCH}`
   const conversationIds = due.map(({ conversationId }) => conversationId)
   await tx.sql('lockConversations')`

@@ -1,4 +1,5 @@
 import { deriveId } from '../../engine/model/derive-id.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
@@ -73,7 +74,8 @@ async function startChunk(tx: Scope, { workflowId, key, time, contacts }: Chunk)
 async function lockDue(tx: Scope, workflowId: string, key: string): Promise<DueSchedule | undefined> {
   const [schedule] = await tx.sql<DueSchedule>('lockDue')`
     select cron, at, timezone, group_id, next_at, cursor from schedules
-     where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and key = ${key} and next_at <= ${tx.now()} for update skip locked`
+     where tenant_id = ${tx.tenantId} and workflow_id = ${workflowId} and key = ${key} and next_at <= ${tx.now()}
+       and ${isOpenSql(tx.tenantId)} for update skip locked`
   return schedule
 }
 

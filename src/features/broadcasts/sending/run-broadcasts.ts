@@ -3,6 +3,7 @@ import { groupBy } from '../../../platform/group-by.ts'
 import { forEachTenant } from '../../../platform/jobs/for-each-tenant.ts'
 import type { Job } from '../../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
+import { isOpenSql } from '../../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import { broadcastJob } from '../../automation/jobs.ts'
@@ -47,6 +48,7 @@ function listWorking(scope: Scope, channelId: string): Promise<{ id: string; has
     select id, exists (
        select from channel_alerts where tenant_id = ${scope.tenantId} and channel_id = ${channelId}) as has_alert
      from broadcasts where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and work_at is not null
+       and ${isOpenSql(scope.tenantId)}
      order by work_at, id limit 20`
 }
 
