@@ -12,6 +12,11 @@ type LockLevel = { lock: string; tables: readonly string[]; takenBy: string }
 export const LOCK_ORDER: readonly LockLevel[] = [
   { lock: 'idempotency key (advisory; fails instead of waiting)', tables: [], takenBy: 'requests with a key' },
   {
+    lock: 'deletion of a workspace',
+    tables: ['workspace_deletions'],
+    takenBy: 'the purge of its rows, which skips locked rows and at the end locks the workspace',
+  },
+  {
     lock: 'what an operation is about',
     tables: [
       'users',
