@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(`
-    -- Set when the workspace was deleted: nobody has access and nothing is done for it from then on. Its rows are then
-    -- deleted in portions, and this one last.
+    -- Set when the workspace was deleted: nobody has access from then on. Its rows are then deleted in portions, and this
+    -- one last.
     alter table workspaces add column deleted_at timestamptz(3);
   `)
   await knex.schema.raw(`
@@ -32,9 +32,26 @@ export async function up(knex: Knex): Promise<void> {
     create index workspace_deletions_finished_at_not_null_idx on workspace_deletions (finished_at)
       where finished_at is not null;
   `)
+  await knex.schema.raw(`
+    -- The workspaces whose rows are being deleted, beside these rows: the statements that claim work look here.
+    create table deleted_workspaces (tenant_id uuid primary key)
+  `)
+  await knex.schema.raw(`
+    do $$ begin
+      if to_regclass('citus_tables') is not null then
+        set local citus.multi_shard_modify_mode = 'sequential';
+        perform create_distributed_table('deleted_workspaces', 'tenant_id', colocate_with => 'contacts')
+          from citus_tables where table_name = 'contacts'::regclass;
+      end if;
+    end $$
+  `)
+  await knex.schema.raw(
+    'alter table deleted_workspaces add foreign key (tenant_id) references workspaces (id) on delete cascade',
+  )
 }
 
 export async function down(knex: Knex): Promise<void> {
+  await knex.schema.raw('drop table deleted_workspaces')
   await knex.schema.raw('drop table workspace_deletions')
   await knex.schema.raw('alter table workspaces drop column deleted_at')
 }

@@ -160,8 +160,8 @@ export const ENGINE: Area = {
     {
       name: 'items are claimed that are not due',
       file: MAILBOX,
-      original: 'return sqlFragment`i.due_at <= ${now} and not exists (',
-      mutated: 'return sqlFragment`not exists (',
+      original: 'return sqlFragment`i.due_at <= ${now} and ${isOpenSql(tenantId)}',
+      mutated: 'return sqlFragment`${isOpenSql(tenantId)}',
       tests: STORED,
     },
     {

@@ -28,8 +28,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a message is claimed before its retry is due',
       file: CLAIM,
-      original: 'o.leased_at is null and o.not_before <= ${now}\n         and not exists',
-      mutated: 'o.leased_at is null\n         and not exists',
+      original: 'o.leased_at is null and o.not_before <= ${now}\n         and ${isOpenSql',
+      mutated: 'o.leased_at is null\n         and ${isOpenSql',
     },
     {
       name: 'a message that was postponed while the claim waited is claimed',

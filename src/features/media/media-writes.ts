@@ -56,7 +56,7 @@ export async function purgeMediaWrites(system: SystemScope): Promise<void> {
  * Deletes the files of the abandoned writes of a workspace. Returns false while others are left: their processes may still
  * be storing a file.
  */
-export async function purgeWritesOf(scope: Scope): Promise<boolean> {
+export async function purgeTenantWrites(scope: Scope): Promise<boolean> {
   const oldest = addMs(scope.now(), -ABANDONED_MS)
   const rows = await scope.sql<{ id: string; isAbandoned: boolean }>('listMediaWrites')`
     select w.id, w.created_at < ${oldest} as is_abandoned from media_writes w

@@ -27,6 +27,7 @@ export async function deleteWorkspace(context: Context, { name }: DeleteWorkspac
     tx.audit?.addTargets('workspace', [tx.tenantId])
     await tx.sql('markWorkspaceDeleted')`
       update workspaces set deleted_at = ${tx.now()}, updated_at = ${tx.now()} where id = ${tx.tenantId}`
+    await tx.sql('insertDeletedWorkspace')`insert into deleted_workspaces (tenant_id) values (${tx.tenantId})`
     await insertReceipt(tx, { name, userId: user.id }, context)
     return closeDoors(tx)
   })

@@ -4,7 +4,7 @@ import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
-import { purgeWritesOf, toStoreKey } from '../media/media-writes.ts'
+import { purgeTenantWrites, toStoreKey } from '../media/media-writes.ts'
 
 /** No portion is started after this time; the next run goes on. A half of the time is left to other work. */
 const RUN_MAX_MS = SECOND
@@ -16,8 +16,11 @@ type Table = (typeof TENANT_TABLES)[number]
 /** Deleting the rows of other tables adds to the counts, and what stores a file must have ended before its row is sought. */
 const LAST: readonly Table[] = ['kept_count_deltas', 'kept_counts', 'media_writes']
 
+/** All but the mark of the deletion, which stays until the workspace itself is deleted. */
+const TABLES: readonly Table[] = TENANT_TABLES.filter((table) => table !== 'deleted_workspaces')
+
 /** Each table precedes those that its foreign keys name. */
-const ORDER: readonly Table[] = [...TENANT_TABLES.filter((table) => !LAST.includes(table)).reverse(), ...LAST]
+const ORDER: readonly Table[] = [...TABLES.filter((table) => !LAST.includes(table)).reverse(), ...LAST]
 
 /** Columns by which rows refer to others of their table. */
 export const SELF_REFERENCES: Partial<Record<Table, readonly string[]>> = {
@@ -63,7 +66,7 @@ async function purgePortion(system: SystemScope, tenantId: string): Promise<bool
   const table = ORDER[place]
   if (table === undefined) return lockReceipt(system, { tenantId, place }, finish)
   const scope = system.forTenant(tenantId)
-  if (table === 'media_writes' && !(await purgeWritesOf(scope))) return false
+  if (table === 'media_writes' && !(await purgeTenantWrites(scope))) return false
   if (!FILE_CONDITIONS[table]) return lockReceipt(system, { tenantId, place }, deleteRows)
   const rows = await deleteFiles(scope, table)
   return lockReceipt(system, { tenantId, place }, (tx, locked) => deleteFileRows(tx, locked, { table, rows }))
@@ -169,7 +172,7 @@ async function deleteFileRows(
 async function finish(tx: Scope, receipt: Receipt): Promise<boolean> {
   const { tenantId } = tx
   await tx.sql('lockDeletedWorkspace')`select from workspaces where id = ${tenantId} for update`
-  const exist = TENANT_TABLES.map(
+  const exist = TABLES.map(
     (table) => sqlFragment`exists (select from ${sqlText(table)} t where t.tenant_id = ${tenantId})`,
   )
   const [left] = await tx.sql<{ hasRows: boolean }>('findRowsOfWorkspace')`
@@ -177,7 +180,7 @@ async function finish(tx: Scope, receipt: Receipt): Promise<boolean> {
   if (left?.hasRows !== false) return saveReceipt(tx, { ...receipt, place: 0 })
   await tx.sql('deleteWakeupsOfWorkspace')`delete from wakeups where tenant_id = ${tenantId}`
   await tx.sql('deleteInvitations')`delete from invitations where workspace_id = ${tenantId}`
-  // Takes the memberships and what is left of the routes with it.
+  // Takes its mark, the memberships and what is left of the routes with it.
   await tx.sql('deleteWorkspace')`delete from workspaces where id = ${tenantId}`
   await tx.sql('finishWorkspaceDeletion')`
     update workspace_deletions set finished_at = ${tx.now()}, started_at = coalesce(started_at, ${tx.now()})

@@ -49,9 +49,9 @@ describe('DELETE /api/workspace', () => {
     expect(others.map((answer) => answer.status)).to.deep.equal([404, 404])
   })
 
-  it('deletes nothing for another name, other members, API keys and strangers', async () => {
-    const stranger = new WorkspaceClient(app, { ...(await buildWorkspace(app)), tenantId: owner.tenantId })
-    const members = [await buildMember(owner, 'admin'), await buildMember(owner, 'agent'), stranger]
+  it('deletes nothing for another name, other members, API keys and users of other workspaces', async () => {
+    const outsider = new WorkspaceClient(app, { ...(await buildWorkspace(app)), tenantId: owner.tenantId })
+    const members = [await buildMember(owner, 'admin'), await buildMember(owner, 'agent'), outsider]
     for (const confirmation of ['', name.toUpperCase(), `${name} `])
       expect((await requestDeletion(owner, confirmation)).body.code).to.equal('name_mismatch')
     expect((await owner.request('DELETE', PATH)).status).to.equal(400)

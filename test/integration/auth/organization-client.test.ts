@@ -48,6 +48,17 @@ describe("better-auth's organization client", () => {
     return /"token": "([A-Za-z0-9_-]{43})"/.exec(message?.text ?? '')?.[1] ?? ''
   }
 
+  it('deletes a workspace that an owner names in the call, and that of the header for nobody', async () => {
+    const organizationId = owner.tenantId
+    expect((await createClient(agent).organization.delete({ organizationId })).error?.status).to.equal(403)
+    const { status } = await app.rest('POST', '/api/auth/organization/delete', { session: owner, body: {} })
+    expect(status).to.equal(400)
+    const deleted = await withoutTenant(owner).organization.delete({ organizationId })
+    expect(deleted.error).to.equal(null)
+    expect((await withoutTenant(owner).organization.list()).data).to.deep.equal([])
+    expect((await app.rest('GET', '/api/workspace', { session: owner })).status).to.equal(403)
+  })
+
   it('creates, lists, reads and renames workspaces, which it names in the call or in the header', async () => {
     const client = withoutTenant(owner)
     const created = await client.organization.create({ name: 'Second', slug: 'second' })

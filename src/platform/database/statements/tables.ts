@@ -60,6 +60,7 @@ export const TENANT_TABLES = [
   'job_items',
   'audit_events',
   'job_targets',
+  'deleted_workspaces',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)
