@@ -87,7 +87,9 @@ const FREE_TEXTS = ['name', 'description', 'title', 'body', 'text']
 const WITHOUT_WORKSPACE = ['invitations.accept', 'workspaces.create']
 
 const mutations = listOperations(appRouter).filter(({ procedure }) => procedure._def.type === 'mutation')
-const ofWorkspace = mutations.filter(({ meta }) => meta.role)
+/** Their audit events are purged with the workspace, which the tests of that count. */
+const DELETIONS = ['workspace.delete', 'auth.deleteOrganization']
+const ofWorkspace = mutations.filter(({ procedurePath, meta }) => meta.role && !DELETIONS.includes(procedurePath))
 
 describe('mutations and audit events', () => {
   let app: TestApp
