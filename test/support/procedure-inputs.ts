@@ -281,7 +281,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'auth.updateMemberRole': ({ user }) => ({ memberId: user, role: 'owner' }),
   'auth.removeMember': ({ user }) => ({ memberIdOrEmail: user }),
   'auth.leaveOrganization': () => ({}),
-  'auth.deleteOrganization': () => ({ organizationId: '0199c0de-ffff-7000-8000-000000000000' }),
+  'auth.deleteOrganization': () => ({}),
   'auth.inviteMember': () => ({ email: 'other@people.example', role: 'viewer' }),
   'auth.listInvitations': () => ({}),
   'auth.cancelInvitation': ({ invitation }) => ({ invitationId: invitation }),
