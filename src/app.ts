@@ -11,7 +11,7 @@ import { openMedia } from './features/media/open-media.ts'
 import { handleWebhookCall } from './features/workflow-webhooks/handle-call.ts'
 import { isWebhook } from './features/workflow-webhooks/queries.ts'
 import { watchEvents } from './features/webhook-endpoints/jobs.ts'
-import { createHostCheck, listCrossSiteOrigins } from './http/security/check-host.ts'
+import { createHostCheck, listCrossSiteOrigins, listOwnOrigins, toOrigin } from './http/security/check-host.ts'
 import { CROSS_SITE } from './http/security/origin.ts'
 import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
@@ -163,7 +163,8 @@ async function listen(
   const forRequests = { ...dependencies, connections: pools.requests }
   const system = new SystemScope(forRequests)
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
-  const auth = createAuth({ system, lockout: limits.signInLockout, appOrigins })
+  const pageOrigins = new Set(appOrigins)
+  const auth = createAuth({ system, lockout: limits.signInLockout, pageOrigins })
   const inboundBatcher = createInboundBatcher(webhooks)
   const probeDatabase = createReadinessProbe(pools)
   const server = createHttpServer({
@@ -203,6 +204,9 @@ async function listen(
   })
   server.listen(config.http.port, config.http.host)
   await once(server, 'listening')
+  if (pageOrigins.size === 0) {
+    for (const origin of listOwnOrigins(config.http, findPort(server))) pageOrigins.add(origin)
+  }
   return server
 }
 
@@ -230,9 +234,12 @@ function logFailure(log: Logger): (error: unknown) => void {
 }
 
 function serverUrl(server: Server, host: string): string {
+  return toOrigin(host, findPort(server))
+}
+
+function findPort(server: Server): number {
   const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return typeof address === 'object' && address ? address.port : 0
 }
 
 type Options = {

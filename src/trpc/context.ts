@@ -17,7 +17,8 @@ export type AuthDependencies = {
   accessChecks: AccessChecks
   /** Returns the role of a user in a workspace; null without one. */
   findRole(userId: string, workspaceId: string): Promise<Role | null>
-  appOrigins: ReadonlySet<string>
+  /** Origins of the pages that emails may link to. */
+  pageOrigins: ReadonlySet<string>
 }
 
 export type Transport = 'rest' | 'trpc'

@@ -18,7 +18,7 @@ export async function requestPasswordReset(
   { system, auth }: AuthContext,
   { email, redirectTo }: RequestPasswordReset,
 ): Promise<PasswordResetRequested> {
-  const page = toTrustedPage(redirectTo, auth.appOrigins)
+  const page = toTrustedPage(redirectTo, auth.pageOrigins)
   // Requests for the same address are merged until the email is sent, in the place of the first one.
   await system.sql('requestPasswordReset')`
     insert into password_reset_requests (email, page, due_at) values (${email}, ${page}, ${system.now()})

@@ -115,7 +115,10 @@ export const redirectTo = z
   .string()
   .max(2048, 'must have at most 2048 characters')
   .optional()
-  .meta({ description: 'The page that the email links to, on one of APP_ORIGINS; the token is added to its query' })
+  .meta({
+    description:
+      'The page that the email links to, on one of APP_ORIGINS or without that setting on the server itself; a path alone is one of the first origin. The token is added to its query',
+  })
 
 export const RequestPasswordReset = z.strictObject({
   email,

@@ -1,4 +1,5 @@
 import { withinTime } from '../../platform/concurrency/deadline.ts'
+import { InvalidError } from '../../platform/errors.ts'
 import type { Email } from '../../platform/mail.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -24,10 +25,17 @@ export function addToken(page: string, token: string): string {
   return url.href
 }
 
-/** Allows links to the configured origins only. A path alone refers to the first of them. */
-export function toTrustedPage(redirectTo: string | undefined, appOrigins: ReadonlySet<string>): string | null {
-  const [first] = appOrigins
-  if (redirectTo === undefined || first === undefined || !URL.canParse(redirectTo, first)) return null
-  const page = new URL(redirectTo, first)
-  return appOrigins.has(page.origin) ? page.href : null
+/**
+ * Returns the address of the page that an email links to; null without one. A path alone is one of the first origin.
+ * @throws InvalidError for a page of another origin, which would be sent the tokens of others
+ */
+export function toTrustedPage(redirectTo: string | undefined, origins: ReadonlySet<string>): string | null {
+  if (redirectTo === undefined) return null
+  const [first] = origins
+  const page = URL.canParse(redirectTo, first) ? new URL(redirectTo, first) : undefined
+  if (!page || !origins.has(page.origin))
+    throw new InvalidError(`redirectTo ${UNTRUSTED}`, [{ path: 'redirectTo', message: UNTRUSTED }])
+  return page.href
 }
+
+const UNTRUSTED = 'must be a page on one of the origins of APP_ORIGINS, or without that setting on this server'

@@ -14,8 +14,7 @@ type HostSettings = { host: string; publicHosts: string[]; trustedProxies: strin
  * only: there a foreign name means that a page has rebound its name to this address.
  */
 export function createHostCheck({ host, publicHosts, trustedProxies, appOrigins }: HostSettings): IsHostAllowed {
-  const isLoopback = host === '::1' || host === 'localhost' || host.startsWith('127.')
-  if (publicHosts.length === 0 && (!isLoopback || trustedProxies.length > 0)) return () => true
+  if (publicHosts.length === 0 && (!isLoopback(host) || trustedProxies.length > 0)) return () => true
   const names = new Set([...publicHosts, ...appOrigins.map((origin) => new URL(origin).hostname)])
   return (name) => isLocal(name) || names.has(name)
 }
@@ -33,6 +32,25 @@ export function listCrossSiteOrigins({ publicHosts, appOrigins }: Pick<HostSetti
   })
 }
 
+/**
+ * Lists the origins of this server as far as its settings tell them. The name in a request tells nothing, as whoever sends
+ * it chooses it. Behind a proxy the server has its public names only, with TLS; without one it speaks plain HTTP itself.
+ */
+export function listOwnOrigins(
+  { host, publicHosts, trustedProxies }: Omit<HostSettings, 'appOrigins'>,
+  port: number,
+): string[] {
+  if (trustedProxies.length > 0) return publicHosts.map((name) => `https://${name}`)
+  const isAnyAddress = host === '::' || host === '0.0.0.0'
+  const names = [...publicHosts, ...(isLoopback(host) ? ['localhost'] : []), ...(isAnyAddress ? [] : [host])]
+  const origins = names.map((name) => toOrigin(name, port))
+  return origins.flatMap((origin) => (URL.canParse(origin) ? new URL(origin).origin : []))
+}
+
+export function toOrigin(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /** Rejects calls of the API under foreign names, with which a page could pass the check of its origin. */
 export function checkHost(isAllowed: IsHostAllowed): Middleware {
   return function assertHost(ctx, next) {
@@ -45,6 +63,10 @@ export function checkHost(isAllowed: IsHostAllowed): Middleware {
     }
     return next()
   }
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host === 'localhost' || host.startsWith('127.')
 }
 
 function isLocal(name: string): boolean {

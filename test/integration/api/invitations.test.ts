@@ -100,8 +100,9 @@ describe('invitations API', () => {
     const token = await inviteGuest({ redirectTo: `${ORIGIN}/join?from=mail` })
     const [text = ''] = await listTexts(guest.email)
     expect(text).to.contain(`open this page:\n\n${ORIGIN}/join?from=mail&token=${token}`)
-    await invite('other@people.example', { redirectTo: 'https://evil.example/join' })
-    expect((await listTexts('other@people.example'))[0]).not.to.contain('evil')
+    const foreign = await invite('other@people.example', { redirectTo: 'https://evil.example/join' })
+    expect([foreign.status, foreign.body.details[0].path]).to.deep.equal([400, 'redirectTo'])
+    expect(await listTexts('other@people.example')).to.deep.equal([])
     const headers = { cookie: guest.cookie }
     for (const path of [
       `/api/invitations/accept?token=${token}`,

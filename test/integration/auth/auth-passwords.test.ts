@@ -93,15 +93,35 @@ describe('password reset', () => {
       expect(relative?.text).to.match(/https:\/\/app\.parley\.example\/reset\?token=[A-Za-z0-9_-]{43}\s/)
     })
 
-    it('a password-reset email for an unlisted page contains instructions instead of a link', async () => {
+    it('a page on an unlisted origin is a 400 that is the same for every address, and nothing is emailed', async () => {
       const session = await app.signUp()
       const foreign = ['https://evil.example/reset', '//evil.example', `${ORIGIN}.evil.example`, 'javascript:alert(1)']
-      for (const redirectTo of foreign) expect((await requestReset(session.email, redirectTo)).status).to.equal(200)
-      const texts = (await listEmails(session)).map(({ text }) => text)
-      expect(texts).to.have.length(foreign.length)
-      for (const text of texts) {
-        expect(text).not.to.match(/evil|javascript|:\/\//)
-        expect(text).to.contain('POST /api/auth/reset-password')
+      for (const redirectTo of foreign) {
+        const known = await requestReset(session.email, redirectTo)
+        expect([known.status, known.body.code], redirectTo).to.deep.equal([400, 'validation_failed'])
+        expect(known.body.details).to.have.length(1)
+        expect(known.body.details[0]).to.include({ path: 'redirectTo' })
+        expect((await requestReset('nobody@auth.example', redirectTo)).body).to.deep.equal(known.body)
+      }
+      expect(await listEmails(session)).to.deep.equal([])
+    })
+
+    it('without APP_ORIGINS and a proxy an email links to pages of the server itself, and to no others', async () => {
+      const own = await startTestApp({ APP_ORIGINS: '', TRUSTED_PROXIES: '', DATA_DIR: folder.path })
+      try {
+        const { email } = await own.signUp()
+        const local = own.url.replace('127.0.0.1', 'localhost')
+        const ask = (redirectTo: string) =>
+          own.rest('POST', '/api/auth/forget-password', { body: { email, redirectTo } })
+        const [absolute, relative] = [await ask(`${own.url}/reset`), await ask('/reset')]
+        expect([absolute.status, relative.status]).to.deep.equal([200, 200])
+        await sendPasswordResets(own.system)
+        await waitUntil(async () => (await listEmailsTo(email, folder.path)).length > 0)
+        const texts = (await listEmailsTo(email, folder.path)).map(({ text }) => text).join('\n')
+        expect(texts).to.match(new RegExp(`${local}/reset\\?token=[A-Za-z0-9_-]{43}\\s`))
+        expect((await ask('http://localhost:1/reset')).status).to.equal(400)
+      } finally {
+        await own.stop()
       }
     })
 

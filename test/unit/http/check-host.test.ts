@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createHostCheck, listCrossSiteOrigins } from '../../../src/http/security/check-host.ts'
+import { createHostCheck, listCrossSiteOrigins, listOwnOrigins } from '../../../src/http/security/check-host.ts'
 
 const LOCAL = {
   host: '127.0.0.1',
@@ -56,4 +56,28 @@ describe('origins on another site', () => {
   it('are unknown without PUBLIC_HOSTS', () => {
     expect(listCrossSiteOrigins({ publicHosts: [], appOrigins })).to.deep.equal([])
   })
+})
+
+describe('origins of the server', () => {
+  const cases: [string, Partial<typeof LOCAL>, string[]][] = [
+    ['are localhost and the address on a loopback address', {}, ['http://localhost:3000', 'http://127.0.0.1:3000']],
+    ['are the address that the server listens on', { host: 'fd00::7' }, ['http://[fd00::7]:3000']],
+    ['are unknown on all addresses without PUBLIC_HOSTS', { host: '0.0.0.0' }, []],
+    [
+      'are those of PUBLIC_HOSTS with its port without a proxy',
+      { host: '0.0.0.0', publicHosts: ['parley.lan', '1.2.3.4.5'] },
+      ['http://parley.lan:3000'],
+    ],
+    [
+      'are those of PUBLIC_HOSTS with TLS behind a proxy',
+      { publicHosts: ['parley.example.com'], trustedProxies: ['127.0.0.1/32'] },
+      ['https://parley.example.com'],
+    ],
+    ['are unknown behind a proxy without PUBLIC_HOSTS', { trustedProxies: ['127.0.0.1/32'] }, []],
+  ]
+  for (const [title, settings, origins] of cases) {
+    it(title, () => {
+      expect(listOwnOrigins({ ...LOCAL, ...settings }, 3000)).to.deep.equal(origins)
+    })
+  }
 })

@@ -19,16 +19,17 @@ const PENDING_MAX = 100
 const ADDRESSES_PER_DAY_MAX = 200
 const EMAILS_PER_DAY_MAX = 5
 
-type Context = { scope: Scope; auth: Pick<AuthDependencies, 'appOrigins'>; caller: Caller }
+type Context = { scope: Scope; auth: Pick<AuthDependencies, 'pageOrigins'>; caller: Caller }
 type Existing = { id: string; role: Role; isPending: boolean; emailCount: number; emailsSince: Date }
 
 /**
  * Invites an address, or again: the former token becomes invalid and another email is sent. The answer does not reveal if
  * there is an account with the address, of which only a worker sends an email.
- * @throws ForbiddenError; ConflictError `already_member`, `too_many_invitations`
+ * @throws InvalidError, ForbiddenError; ConflictError `already_member`, `too_many_invitations`
  */
 export function createInvitation({ scope, auth, caller }: Context, input: CreateInvitation): Promise<Invitation> {
   const { email, role } = input
+  const page = toTrustedPage(input.redirectTo, auth.pageOrigins)
   return scope.transaction(async (tx) => {
     await assertMayInvite(tx, caller, role)
     await assertNoMember(tx, email)
@@ -46,8 +47,8 @@ export function createInvitation({ scope, auth, caller }: Context, input: Create
       insert into invitations (id, workspace_id, email, role, status, invited_by, page, email_count, emails_since, due_at,
         created_at, invited_at, expires_at)
       values (${invitationId}, ${tx.tenantId}, ${email}, ${role}, 'pending', ${user.id},
-        ${toTrustedPage(input.redirectTo, auth.appOrigins)}, ${emailCount}, ${isSameDay ? existing.emailsSince : now},
-        ${now}, ${now}, ${now}, ${addMs(now, VALID_MS)})
+        ${page}, ${emailCount}, ${isSameDay ? existing.emailsSince : now}, ${now}, ${now}, ${now},
+        ${addMs(now, VALID_MS)})
       on conflict (workspace_id, email) do update set role = excluded.role, status = excluded.status,
         invited_by = excluded.invited_by, token_hash = null, page = excluded.page, email_count = excluded.email_count,
         emails_since = excluded.emails_since, attempts = 0, due_at = excluded.due_at, invited_at = excluded.invited_at,
