@@ -7,6 +7,7 @@ import { rememberAddress } from './known-addresses.ts'
 import type { Done, PasswordResetRequested, RequestPasswordReset, ResetPassword } from './schema.ts'
 import { toTrustedPage } from './token-emails.ts'
 import { deletePending } from './two-factors.ts'
+import { verifyEmail } from './verify-email.ts'
 
 type Owner = { id: string; email: string; name: string }
 
@@ -31,7 +32,7 @@ export async function requestPasswordReset(
 
 /**
  * Sets a new password. The token works once; all sessions and all other reset tokens of the user become invalid. The
- * token proves the owner, so wrong passwords of others no longer delay a sign-in. It does not prove the second factor,
+ * token proves the owner and the address, so wrong passwords of others no longer delay a sign-in. It does not prove the second factor,
  * whose wrong codes go on to count: else who reads the mail could guess without end.
  */
 export async function resetPassword({ system, auth, client }: AuthContext, input: ResetPassword): Promise<Done> {
@@ -54,6 +55,7 @@ export async function resetPassword({ system, auth, client }: AuthContext, input
     await tx.db('sessions').where('user_id', userId).delete()
     await tx.db('password_resets').where('user_id', userId).delete()
     await deletePending(tx, userId)
+    await verifyEmail(tx, userId)
     await rememberAddress(tx, userId, client.addressKey)
   })
   system.notifications.publish('revocations', userId)

@@ -37,7 +37,10 @@ export const User = z
     email: z.string(),
     name: z.string(),
     image: z.string().nullable(),
-    emailVerified: z.boolean(),
+    emailVerified: z.boolean().meta({
+      description:
+        'True once a token that was emailed to the address was used: that of an invitation or a password reset',
+    }),
     twoFactorEnabled: z.boolean().meta({ description: 'True if signing in needs a code' }),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -111,14 +114,10 @@ export const CurrentSession = z
   .meta({ id: 'CurrentSession' })
 export type CurrentSession = z.infer<typeof CurrentSession>
 
-export const redirectTo = z
-  .string()
-  .max(2048, 'must have at most 2048 characters')
-  .optional()
-  .meta({
-    description:
-      'The page that the email links to, on one of APP_ORIGINS or without that setting on the server itself; a path alone is one of the first origin. The token is added to its query',
-  })
+export const redirectTo = z.string().max(2048, 'must have at most 2048 characters').optional().meta({
+  description:
+    'The page that the email links to, on one of APP_ORIGINS or without that setting on the server itself; a path alone is one of the first origin. The token is added to its query',
+})
 
 export const RequestPasswordReset = z.strictObject({
   email,

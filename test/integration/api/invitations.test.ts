@@ -96,6 +96,16 @@ describe('invitations API', () => {
     expect(await listInvitations()).to.deep.equal([{ ...body, status: 'accepted' }])
   })
 
+  it('accepting the token that was emailed verifies the address of the account, and a token that does not work does not', async () => {
+    const readVerified = async () =>
+      (await app.rest('GET', '/api/auth/get-session', { headers: { cookie: guest.cookie } })).body.user.emailVerified
+    const token = await inviteGuest()
+    await expectInvalid(accept('A'.repeat(43)))
+    expect(await readVerified()).to.equal(false)
+    expect((await accept(token)).status).to.equal(200)
+    expect(await readVerified()).to.equal(true)
+  })
+
   it('the email links to a page on a trusted origin only, and no GET accepts', async () => {
     const token = await inviteGuest({ redirectTo: `${ORIGIN}/join?from=mail` })
     const [text = ''] = await listTexts(guest.email)

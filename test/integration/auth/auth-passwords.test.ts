@@ -147,6 +147,18 @@ describe('password reset', () => {
       expect(await signInStatus(session, NEW_PASSWORD)).to.equal(200)
     })
 
+    it('resetting a password by the emailed token verifies the address, and changing it with the password does not', async () => {
+      const session = await app.signUp()
+      const body = { currentPassword: session.password, newPassword: NEW_PASSWORD }
+      const changed = await app.rest('POST', '/api/auth/change-password', { body, session })
+      expect(changed.body.user.emailVerified).to.equal(false)
+      await reset(await requestToken(session), 'yet another password')
+      const signedIn = await app.rest('POST', '/api/auth/sign-in/email', {
+        body: { email: session.email, password: 'yet another password' },
+      })
+      expect(signedIn.body.user.emailVerified).to.equal(true)
+    })
+
     it('a password-reset token can be used only once', async () => {
       const token = await requestToken(await app.signUp())
       await reset(token)

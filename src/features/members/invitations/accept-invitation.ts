@@ -5,6 +5,7 @@ import type { AuditEntry } from '../../../scope/audit-entry.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { UserCaller } from '../../../trpc/caller.ts'
+import { verifyEmail } from '../../auth/verify-email.ts'
 import type { AcceptInvitation, JoinedWorkspace } from '../schema.ts'
 import { lockMembership } from '../standing.ts'
 
@@ -14,7 +15,8 @@ const MEMBERS_MAX = 1000
 type Invitation = { id: string; role: Role; isOpen: boolean; workspaceName: string; memberRole: Role | null }
 
 /**
- * Makes the caller a member of the workspace that invited the address of the account. Accepting again has no effect, and
+ * Makes the caller a member of the workspace that invited the address of the account. The token was emailed to this
+ * address only, so it verifies it. Accepting again has no effect, and
  * neither has the invitation of a member. One error stands for every token that does not work, so that nobody learns
  * which addresses are invited.
  * @throws UnprocessableError `invitation_invalid`; ConflictError `too_many_members`
@@ -31,7 +33,7 @@ export async function acceptInvitation(
   if (!found) throw invalidError()
   const { workspaceId } = found
   const actor = { type: 'user', id: userId, name: userName } as const
-  return system.forTenant(workspaceId, actor, { audit }).transaction(async (tx) => {
+  const joined = await system.forTenant(workspaceId, actor, { audit }).transaction(async (tx) => {
     await lockMembership(tx)
     const { id, name, memberRole, role, isOpen } = await readInvitation(tx, { tokenHash, userId })
     if (!isOpen && memberRole === null) throw invalidError()
@@ -42,9 +44,13 @@ export async function acceptInvitation(
       if (memberRole === null) await addMember(tx, { userId, role })
       await tx.sql('closeInvitation')`
         update invitations set status = 'accepted', due_at = null where workspace_id = ${tx.tenantId} and id = ${id}`
+      await verifyEmail(tx, userId)
     }
     return { id: workspaceId, name, role: memberRole ?? role }
   })
+  // Cached sessions of the user do not know of the verified address.
+  if (!caller.user.emailVerified) system.notifications.publish('revocations', userId)
+  return joined
 }
 
 /** Reads the invitation under the lock of the members. @throws UnprocessableError `invitation_invalid` */
