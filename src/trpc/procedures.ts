@@ -1,7 +1,8 @@
 import { initTRPC } from '@trpc/server'
+import { ZodError } from 'zod'
 import '../platform/validation-messages.ts'
 import { getField } from '../platform/fields.ts'
-import { ForbiddenError, UnauthorizedError } from '../platform/errors.ts'
+import { ForbiddenError, InvalidError, UnauthorizedError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import type { ApiScope } from './api-scopes.ts'
 import { includesRole, type Role } from '../scope/dependencies.ts'
@@ -35,6 +36,7 @@ type Call = {
   path: string
   meta: ProcedureMeta | undefined
   signal: AbortSignal | undefined
+  getRawInput: () => Promise<unknown>
 }
 
 /**
@@ -42,7 +44,7 @@ type Call = {
  * another workspace than the request says so with `setAccess`.
  */
 async function convertErrors<R extends { ok: boolean }>(
-  { ctx, type, path, meta, signal }: Call,
+  { ctx, type, path, meta, signal, getRawInput }: Call,
   call: (setAccess: (access: Access) => void) => Promise<R>,
 ): Promise<R> {
   let access: Access = ctx
@@ -55,12 +57,20 @@ async function convertErrors<R extends { ok: boolean }>(
     failure = error
   }
   const error = toTrpcError(failure)
+  const isInvalid = error.code === 'BAD_REQUEST' && error.cause instanceof ZodError
+  if (isInvalid && (await getRawInput()) === undefined) throw toTrpcError(missingInputError(type))
   if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
   const isRefused = error.cause instanceof ForbiddenError && type === 'mutation' && meta?.role
   if (isRefused) await recordRefusal(ctx, access, meta?.action ?? path)
   const outage = findOutage(error)
   if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
+}
+
+/** The error of a call of a tRPC client without an input, whose fields cannot all be left out. */
+function missingInputError(type: string): InvalidError {
+  const [path, noun] = type === 'mutation' ? ['', 'the request body'] : ['input', 'the query parameter `input`']
+  return new InvalidError(`${noun} is required`, [{ path, message: 'is required' }])
 }
 
 /** Callers without a session. */
@@ -71,7 +81,7 @@ export const sessionProcedure = t.procedure.use((call) =>
   convertErrors(call, async () => {
     const { caller } = call.ctx
     if (!caller) throw new UnauthorizedError()
-    return call.next({ ctx: { caller } })
+    return call.next({ ...wrapInput(call), ctx: { caller } })
   }),
 )
 
@@ -105,16 +115,19 @@ function authorizeKey(caller: KeyCaller, scope: ApiScope | undefined) {
 }
 
 /**
- * Wraps the reading of an input. Infinite queries of tRPC's React package always send the direction of the next page,
- * which is no field of a list: pages have an order, and continue forward only.
+ * Wraps the reading of an input of a tRPC client. One that is left out has no fields. Infinite queries of tRPC's React
+ * package always send the direction of the next page, which is no field of a list: pages have an order, and continue
+ * forward only.
  */
-function readWithoutDirection(getRawInput: () => Promise<unknown>): () => Promise<unknown> {
-  return async () => {
-    const input = await getRawInput()
-    if (getField(input, 'direction') !== 'forward') return input
+function wrapInput({ ctx, type, getRawInput }: Pick<Call, 'ctx' | 'type' | 'getRawInput'>) {
+  if (ctx.transport !== 'trpc') return {}
+  const readInput = async () => {
+    const input = (await getRawInput()) ?? {}
+    if (type !== 'query' || getField(input, 'direction') !== 'forward') return input
     const { direction: _direction, ...fields } = Object(input)
     return fields
   }
+  return { getRawInput: readInput }
 }
 
 /** Returns the access of a session to the workspace that the input names as `organizationId`, or else of the header. */
@@ -141,8 +154,6 @@ function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
       const audit =
         type === 'mutation' && meta?.unaudited === undefined ? startAudit(ctx, meta?.action ?? path) : undefined
       const scope = ctx.openScope(caller, workspaceId, type === 'query' ? signal : undefined, audit)
-      const isNative = type === 'query' && ctx.transport === 'trpc'
-      const reading = isNative ? { getRawInput: readWithoutDirection(getRawInput) } : {}
       const { idempotencyKey: key, setHeader, chargeKeyedAnswer } = ctx
       const isKeyed = meta?.idempotent && key !== null && type === 'mutation'
       const request = isKeyed ? toKeyedRequest({ key, route: path, input: await getRawInput() }) : undefined
@@ -150,7 +161,7 @@ function workspaceProcedure(minimumRole: Role, { isNamed = false } = {}) {
         request
           ? commitOnce({ scope, request, setHeader, chargeKeyedAnswer }, output, work)
           : work((change) => scope.transaction(change))
-      const proceed = (callScope: Scope) => next(Object.assign(reading, { ctx: { caller, scope: callScope, once } }))
+      const proceed = (callScope: Scope) => next({ ...wrapInput(call), ctx: { caller, scope: callScope, once } })
       if (type === 'query' && ctx.batch) return ctx.batch.run(() => proceed(scope), signal)
       const isWhole = request && meta?.idempotent === true
       return isWhole ? runOnce(scope, request, { setHeader, chargeKeyedAnswer, proceed }) : proceed(scope)

@@ -126,3 +126,8 @@ export const timezone = text(64).refine(isTimezone, 'must be an IANA time zone s
 export const lastEventId = z.string().max(100).nullish()
 
 export const empty = z.object({})
+
+/** Types the input of a procedure whose fields are all optional, so that tRPC clients may leave out the whole input. */
+export function omittable<Output, Input>(schema: z.ZodType<Output, Input>): z.ZodType<Output, Input | undefined> {
+  return schema
+}

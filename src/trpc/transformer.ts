@@ -20,8 +20,10 @@ export const transformer = {
 
 /** @throws InvalidError `input_too_complex` or `invalid_input` */
 function deserializeInput(payload: unknown): unknown {
-  if (!isRecord(payload)) throw invalid('Send every input as {"json": …}, the format of superjson')
+  if (!isRecord(payload)) throw formatError()
   const { json, meta } = payload
+  // An empty object is what is left of one whose input is undefined.
+  if (json === undefined && Object.keys(payload).length > 0) throw formatError()
   assertBounded(json)
   if (meta === undefined) return json
   assertBounded(meta, ANNOTATIONS_MAX)
@@ -62,6 +64,10 @@ function findOtherType(values: unknown): string | undefined {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function formatError(): InvalidError {
+  return invalid('Send every input as {"json": …}, the format of superjson')
 }
 
 function invalid(message: string): InvalidError {

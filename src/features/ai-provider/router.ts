@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { getAiProvider } from './queries.ts'
 import { deleteAiProvider, putAiProvider } from './changes.ts'
 import { AiProvider, PutAiProvider } from './schema.ts'
@@ -13,7 +13,7 @@ export const aiProviderRouter = router({
         canBeMissing: true,
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(AiProvider)
     .query(({ ctx }) => getAiProvider(ctx.scope)),
 
@@ -34,7 +34,7 @@ export const aiProviderRouter = router({
         description: 'Deletes its API key too.',
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(empty)
     .mutation(({ ctx }) => deleteAiProvider(ctx.scope)),
 })

@@ -1,6 +1,6 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from './changes.ts'
 import { getApiKey, listApiKeys } from './queries.ts'
 import * as schema from './schema.ts'
@@ -27,7 +27,7 @@ const REVOKE = {
 export const apiKeysRouter = router({
   list: adminProcedure
     .meta(rest('GET', '/api-keys', 'List API keys', { description: 'Newest first, with those that were revoked.' }))
-    .input(schema.ListApiKeys)
+    .input(omittable(schema.ListApiKeys))
     .output(schema.ApiKeyPage)
     .query(({ ctx, input }) => listApiKeys(ctx.scope, input)),
 

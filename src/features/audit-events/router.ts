@@ -1,5 +1,6 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { omittable } from '../../trpc/schemas.ts'
 import { listAuditEvents } from './queries.ts'
 import { AuditEventPage, ListAuditEvents } from './schema.ts'
 
@@ -12,7 +13,7 @@ const LIST = {
 export const auditEventsRouter = router({
   list: adminProcedure
     .meta(rest('GET', '/audit-events', 'List audit events', LIST))
-    .input(ListAuditEvents)
+    .input(omittable(ListAuditEvents))
     .output(AuditEventPage)
     .query(({ ctx, input }) => listAuditEvents(ctx.scope, input)),
 })

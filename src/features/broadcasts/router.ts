@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { estimateBroadcast, previewBroadcast } from './preview-broadcast.ts'
 import { cancelBroadcast, pauseBroadcast } from './stop-broadcast.ts'
 import { createBroadcast, deleteBroadcast, updateBroadcast } from './changes.ts'
@@ -83,7 +83,7 @@ const RECIPIENTS = { description: 'Each recipient has its delivery status.' }
 export const broadcastsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/broadcasts', 'List broadcasts', { description: 'Sorted by creation time, newest first.' }))
-    .input(schema.ListBroadcasts)
+    .input(omittable(schema.ListBroadcasts))
     .output(schema.BroadcastPage)
     .query(({ ctx, input }) => listBroadcasts(ctx.scope, input)),
 

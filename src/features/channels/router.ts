@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createChannel, deleteChannel, updateChannel } from './changes.ts'
 import { getChannel, listChannels } from './queries.ts'
 import { Channel, ChannelRef, Channels, CreateChannel, UpdateChannel } from './schema.ts'
@@ -27,7 +27,7 @@ export const channelsRouter = router({
         description: 'Returns all channels with their status, without their credentials.',
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(Channels)
     .query(({ ctx }) => listChannels(ctx.scope)),
 

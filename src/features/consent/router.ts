@@ -1,6 +1,6 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { getConsent, recordConsent } from './consent-ledger.ts'
 import { getConsentKeywords, putConsentKeywords } from './keyword-settings.ts'
 import { ConsentKeywords, ContactConsent, GetConsent, PutConsentKeywords, RecordConsent } from './schema.ts'
@@ -45,7 +45,7 @@ export const contactConsentRouter = router({
 export const consentKeywordsRouter = router({
   consentKeywords: viewerProcedure
     .meta(rest('GET', '/workspace/consent-keywords', 'Get the consent keywords', GET_KEYWORDS))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(ConsentKeywords)
     .query(({ ctx }) => getConsentKeywords(ctx.scope)),
 

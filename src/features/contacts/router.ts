@@ -1,6 +1,6 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { bulkContacts } from './bulk/bulk-contacts.ts'
 import { BulkContacts, BulkResults } from './bulk/schema.ts'
 import { createContact, deleteContact, updateContact } from './changes.ts'
@@ -28,7 +28,7 @@ const DELETE = {
 export const contactsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/contacts', 'List contacts', { description: 'Sorted by creation time, newest first.' }))
-    .input(ListContacts)
+    .input(omittable(ListContacts))
     .output(ContactPage)
     .query(({ ctx, input }) => listContacts(ctx.scope, input)),
 

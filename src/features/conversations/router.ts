@@ -1,5 +1,6 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { omittable } from '../../trpc/schemas.ts'
 import { markConversationRead, updateConversation } from './update-conversation.ts'
 import { getConversation, listConversations, listMessages } from './queries.ts'
 import * as schema from './schema.ts'
@@ -18,7 +19,7 @@ const MESSAGES = {
 export const conversationsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/conversations', 'List conversations', LIST))
-    .input(schema.ListConversations)
+    .input(omittable(schema.ListConversations))
     .output(schema.ConversationPage)
     .query(({ ctx, input }) => listConversations(ctx.scope, input)),
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createCredential, deleteCredential, updateCredential } from './changes.ts'
 import { getCredential, listCredentials } from './queries.ts'
 import * as schema from './schema.ts'
@@ -24,7 +24,7 @@ const DELETE = {
 export const credentialsRouter = router({
   list: adminProcedure
     .meta(rest('GET', '/credentials', 'List credentials', { description: 'Sorted by name, without the secrets.' }))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(schema.Credentials)
     .query(({ ctx }) => listCredentials(ctx.scope)),
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { discardDeadLetter, retryDeadLetter, retryDeadLetters } from './changes.ts'
 import { getDeadLetter, listDeadLetters } from './queries.ts'
 import {
@@ -37,7 +37,7 @@ const DISCARD = {
 export const deadLettersRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/dead-letters', 'List dead letters', LIST))
-    .input(ListDeadLetters)
+    .input(omittable(ListDeadLetters))
     .output(DeadLetterPage)
     .query(({ ctx, input }) => listDeadLetters(ctx.scope, input)),
 
@@ -65,7 +65,7 @@ export const deadLettersRouter = router({
 
   retryMany: adminProcedure
     .meta(rest('POST', '/dead-letters/retry', 'Retry dead letters', RETRY_MANY))
-    .input(RetryDeadLetters)
+    .input(omittable(RetryDeadLetters))
     .output(RetriedDeadLetters)
     .mutation(({ ctx, input }) => retryDeadLetters(ctx.scope, input)),
 })

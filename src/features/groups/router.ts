@@ -1,6 +1,6 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { ContactPage } from '../contacts/schema.ts'
 import { addGroupContacts, removeGroupContact } from './change-group-contacts.ts'
 import { createGroup, deleteGroup, updateGroup } from './changes.ts'
@@ -18,7 +18,7 @@ const ADD_CONTACTS = {
 export const groupsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/groups', 'List groups', { description: 'Sorted by creation time, newest first.' }))
-    .input(schema.ListGroups)
+    .input(omittable(schema.ListGroups))
     .output(schema.GroupPage)
     .query(({ ctx, input }) => listGroups(ctx.scope, input)),
 

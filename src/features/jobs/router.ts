@@ -1,5 +1,6 @@
 import { agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { omittable } from '../../trpc/schemas.ts'
 import { cancelJob } from './end-job.ts'
 import { getJob, listJobs } from './queries.ts'
 import { Job, JobPage, JobRef, ListJobs } from './schema.ts'
@@ -22,7 +23,7 @@ const CANCEL = {
 export const jobsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/jobs', 'List jobs', LIST))
-    .input(ListJobs)
+    .input(omittable(ListJobs))
     .output(JobPage)
     .query(({ ctx, input }) => listJobs(ctx.scope, input)),
 

@@ -1,5 +1,6 @@
 import { router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { omittable } from '../../trpc/schemas.ts'
 import { subscription } from '../../trpc/subscriptions.ts'
 import { FollowMessages } from '../conversations/schema.ts'
 import { FollowBroadcast } from '../broadcasts/schema.ts'
@@ -53,13 +54,13 @@ const LIST = {
 export const eventSubscriptionsRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/events', 'List events', LIST))
-    .input(ListEvents)
+    .input(omittable(ListEvents))
     .output(EventPage)
     .query(({ ctx, input }) => listEvents(ctx.scope, input)),
 
   follow: viewerProcedure
     .meta({ scope: 'events:read' })
-    .input(FollowEvents)
+    .input(omittable(FollowEvents))
     .subscription(({ ctx, input, signal }) =>
       subscription(ctx, signal, (until) => followWorkspace(ctx.scope, input, until)),
     ),

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { getMedia, listMedia } from './queries.ts'
 import { deleteMedia } from './changes.ts'
 import { ListMedia, Media, MediaPage, MediaRef } from './schema.ts'
@@ -19,7 +19,7 @@ const DELETE = { status: 204, description: 'Deletes the file. Messages that have
 export const mediaRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/media', 'List media files', LIST))
-    .input(ListMedia)
+    .input(omittable(ListMedia))
     .output(MediaPage)
     .query(({ ctx, input }) => listMedia(ctx.scope, input)),
 

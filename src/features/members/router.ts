@@ -1,7 +1,7 @@
 import { startAudit } from '../../trpc/audit.ts'
 import { adminProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { leaveWorkspace, removeMember, updateMember } from './changes.ts'
 import { acceptInvitation } from './invitations/accept-invitation.ts'
 import { createInvitation, revokeInvitation } from './invitations/changes.ts'
@@ -28,13 +28,13 @@ const REMOVE = {
 export const membersRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/members', 'List members', { description: 'Returns all members, in the order of joining.' }))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(schema.Members)
     .query(({ ctx }) => listMembers(ctx.scope)),
 
   leave: viewerProcedure
     .meta(rest('POST', '/members/leave', 'Leave the workspace', LEAVE))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(empty)
     .mutation(({ ctx }) => leaveWorkspace(ctx)),
 
@@ -90,7 +90,7 @@ export const invitationsRouter = router({
         description: 'Returns the pending ones, then the newest of the others, 200 together.',
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(schema.Invitations)
     .query(({ ctx }) => listInvitations(ctx.scope)),
 

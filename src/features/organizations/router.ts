@@ -7,7 +7,7 @@ import {
   sessionProcedure,
 } from '../../trpc/procedures.ts'
 import { type Method, rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createInvitation, revokeInvitation } from '../members/invitations/changes.ts'
 import { getInvitation } from '../members/invitations/queries.ts'
 import { updateWorkspace } from '../workspaces/settings.ts'
@@ -53,13 +53,13 @@ export const organizationsRouter = router({
     .meta(
       alias('GET', 'list', 'List the workspaces of the account', 'GET /api/auth/get-session', { isOfSession: true }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(schema.Organization.array())
     .query(({ ctx }) => calls.listOrganizations(ctx)),
 
   getFullOrganization: organizationViewerProcedure
     .meta(alias('GET', 'get-full-organization', 'Get a workspace with its members', 'GET /api/workspace'))
-    .input(schema.OrganizationRef)
+    .input(omittable(schema.OrganizationRef))
     .output(schema.FullOrganization)
     .query(({ ctx }) => calls.getFullOrganization(ctx)),
 
@@ -77,13 +77,13 @@ export const organizationsRouter = router({
 
   listMembers: organizationViewerProcedure
     .meta(alias('GET', 'list-members', 'List members', 'GET /api/members'))
-    .input(schema.OrganizationRef)
+    .input(omittable(schema.OrganizationRef))
     .output(schema.OrganizationMembers)
     .query(({ ctx }) => calls.listOrganizationMembers(ctx.scope)),
 
   getActiveMember: organizationViewerProcedure
     .meta(alias('GET', 'get-active-member', 'Get the own membership', 'GET /api/members/{userId}'))
-    .input(schema.OrganizationRef)
+    .input(omittable(schema.OrganizationRef))
     .output(schema.OrganizationMember)
     .query(({ ctx }) => calls.getActiveMember(ctx)),
 
@@ -107,7 +107,7 @@ export const organizationsRouter = router({
 
   leaveOrganization: organizationViewerProcedure
     .meta(alias('POST', 'leave', 'Leave a workspace', 'POST /api/members/leave', { action: 'members.leave' }))
-    .input(schema.OrganizationRef)
+    .input(omittable(schema.OrganizationRef))
     .output(schema.OrganizationMember)
     .mutation(({ ctx }) => calls.leaveOrganization(ctx)),
 
@@ -119,7 +119,7 @@ export const organizationsRouter = router({
 
   listInvitations: organizationAdminProcedure
     .meta(alias('GET', 'list-invitations', 'List invitations', 'GET /api/invitations'))
-    .input(schema.OrganizationRef)
+    .input(omittable(schema.OrganizationRef))
     .output(schema.OrganizationInvitation.array())
     .query(({ ctx }) => calls.listOrganizationInvitations(ctx.scope)),
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { definitionSchema } from './definition-schema.ts'
 import { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 import { archiveWorkflow, unarchiveWorkflow, unpublishWorkflow } from './change-status.ts'
@@ -26,7 +26,7 @@ export const publishingRouter = router({
         description: 'Describes every trigger, step and condition that a definition may contain.',
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(schema.DefinitionSchema)
     .query(() => definitionSchema()),
 

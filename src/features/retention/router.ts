@@ -1,6 +1,6 @@
 import { adminProcedure, router } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { PutRetention, Retention } from './schema.ts'
 import { getRetention, putRetention } from './settings.ts'
 
@@ -16,7 +16,7 @@ const PUT = {
 export const retentionRouter = router({
   retention: adminProcedure
     .meta(rest('GET', '/workspace/retention', 'Get the retention', GET))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(Retention)
     .query(({ ctx }) => getRetention(ctx.scope)),
 

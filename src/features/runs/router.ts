@@ -1,5 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
+import { omittable } from '../../trpc/schemas.ts'
 import { cancelRun, signalRun } from './changes.ts'
 import { listRuns } from './list-runs.ts'
 import { getRun, listRunSteps } from './queries.ts'
@@ -12,7 +13,7 @@ export const runsRouter = router({
         description: 'Sorted by creation time, newest first. A run is listed if it matches all filters.',
       }),
     )
-    .input(ListRuns)
+    .input(omittable(ListRuns))
     .output(RunPage)
     .query(({ ctx, input }) => listRuns(ctx.scope, input)),
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createTag, deleteTag, updateTag } from './changes.ts'
 import { getTag, listTags } from './queries.ts'
 import { CreateTag, Tag, TagRef, Tags, UpdateTag } from './schema.ts'
@@ -14,7 +14,7 @@ export const tagsRouter = router({
         description: 'Returns all tags with the number of contacts that have each.',
       }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(Tags)
     .query(({ ctx }) => listTags(ctx.scope)),
 

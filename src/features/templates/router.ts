@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createTemplate, deleteTemplate, updateTemplate } from './changes.ts'
 import { getTemplate, listTemplates, listTemplateUses } from './queries.ts'
 import { previewTemplate } from './preview-template.ts'
@@ -61,7 +61,7 @@ const PREVIEW = {
 export const templatesRouter = router({
   list: viewerProcedure
     .meta(rest('GET', '/templates', 'List templates', { description: 'Sorted by creation time, newest first.' }))
-    .input(schema.ListTemplates)
+    .input(omittable(schema.ListTemplates))
     .output(schema.TemplatePage)
     .query(({ ctx, input }) => listTemplates(ctx.scope, input)),
 

@@ -1,6 +1,6 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createTool, deleteTool, updateTool } from './changes.ts'
 import { listTools, getTool } from './queries.ts'
 import { CreateTool, Tool, ToolRef, Tools, UpdateTool } from './schema.ts'
@@ -10,7 +10,7 @@ export const toolsRouter = router({
     .meta(
       rest('GET', '/tools', 'List tools', { description: 'Returns the built-in tools and those of the workspace.' }),
     )
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(Tools)
     .query(({ ctx }) => listTools(ctx.scope)),
 

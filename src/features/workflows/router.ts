@@ -1,6 +1,6 @@
 import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { Run } from '../runs/schema.ts'
 import { createWorkflow, deleteWorkflow, duplicateWorkflow, restoreVersion, updateWorkflow } from './changes.ts'
 import { diffWorkflow } from './diff-definitions.ts'
@@ -15,7 +15,7 @@ export const workflowsRouter = router({
         description: 'Lists workflows without their definitions. Archived workflows are included.',
       }),
     )
-    .input(schema.ListWorkflows)
+    .input(omittable(schema.ListWorkflows))
     .output(schema.Workflows)
     .query(({ ctx, input }) => listWorkflows(ctx.scope, input)),
 

@@ -1,7 +1,7 @@
 import { startAudit } from '../../trpc/audit.ts'
 import { adminProcedure, ownerProcedure, router, sessionProcedure, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
-import { empty } from '../../trpc/schemas.ts'
+import { empty, omittable } from '../../trpc/schemas.ts'
 import { createOwnWorkspace } from './create-workspace.ts'
 import { deleteWorkspace, getDeletion } from './delete-workspace.ts'
 import {
@@ -61,7 +61,7 @@ export const workspacesRouter = router({
 export const workspaceSettingsRouter = router({
   get: viewerProcedure
     .meta(rest('GET', '/workspace', 'Get the workspace', GET))
-    .input(empty.strict())
+    .input(omittable(empty.strict()))
     .output(Workspace)
     .query(({ ctx }) => getWorkspace(ctx.scope)),
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import type { WorkspaceClient } from '../../support/workspace-client.ts'
+import { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const UNKNOWN_ID = '0199a7a0-0000-7000-8000-000000000000'
 const encode = (input: unknown) => encodeURIComponent(JSON.stringify(input))
@@ -19,7 +19,8 @@ describe('native tRPC queries', () => {
 
   const cases: Record<string, [path: string, status: number]> = {
     'a list with dates': [`contacts.list?input=${encode({ json: { limit: 5 } })}`, 200],
-    'a query without input': ['tags.list', 400],
+    'a query of optional fields without an input': ['tags.list', 200],
+    'a batch without inputs': ['tags.list,workspace.get?batch=1', 200],
     'a batch of one': [`contacts.list?batch=1&input=${encode({ 0: { json: {} } })}`, 200],
     'a batch of two': [`contacts.list,tags.list?batch=1&input=${encode({ 0: { json: {} }, 1: { json: {} } })}`, 200],
     'a batch with one failure': [
@@ -66,6 +67,25 @@ describe('native tRPC queries', () => {
       expect(answer).to.deep.equal(await read(path, headers, true))
     })
   }
+
+  it('name the query parameter of an input that is missing, and for a mutation the body', async () => {
+    const headers = { cookie: owner.cookie, 'x-tenant-id': owner.tenantId }
+    const { status, body } = await app.rest('GET', '/trpc/contacts.get', { headers })
+    expect([status, body.error.json.message]).to.deep.equal([400, 'the query parameter `input` is required'])
+    expect(body.error.json.data.details).to.deep.equal([{ path: 'input', message: 'is required' }])
+    const input = { json: null, meta: { values: ['undefined'], v: 1 } }
+    const created = await app.rest('POST', '/trpc/contacts.create', { headers, body: input })
+    expect([created.status, created.body.error.json.message]).to.deep.equal([400, 'the request body is required'])
+  })
+
+  it('take calls of a plain tRPC client without an input, of queries and mutations whose fields are optional', async () => {
+    const member = new WorkspaceClient(app, await app.join(owner.tenantId, 'viewer'))
+    const client = app.client(member, {}, '/trpc')
+    expect(await client.tags.list.query()).to.deep.equal({ items: [] })
+    expect((await client.contacts.list.query()).items).to.have.length(1)
+    expect((await client.workspace.get.query()).id).to.equal(owner.tenantId)
+    expect(await client.members.leave.mutate()).to.deep.equal({})
+  })
 
   it('answer of a batch what has 8 MB together, and tell the other calls to come in another batch', async () => {
     const large = await buildWorkspace(app)
