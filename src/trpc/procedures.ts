@@ -76,10 +76,11 @@ function missingInputError(type: string): InvalidError {
 /** Callers without a session. */
 export const publicProcedure = t.procedure.use((call) => convertErrors(call, () => call.next()))
 
-/** Signed-in users, whichever workspace the request names, if any. */
+/** Signed-in users, whichever workspace the request names, if any; no API keys. */
 export const sessionProcedure = t.procedure.use((call) =>
   convertErrors(call, async () => {
-    const { caller } = call.ctx
+    const { caller, key } = call.ctx
+    if (key) throw key.workspace === 'refused' ? new ForbiddenError() : peopleOnlyError()
     if (!caller) throw new UnauthorizedError()
     return call.next({ ...wrapInput(call), ctx: { caller } })
   }),
@@ -105,13 +106,15 @@ export function authorize(
 function authorizeKey(caller: KeyCaller, scope: ApiScope | undefined) {
   const { key, workspace } = caller
   if (workspace === 'refused') throw new ForbiddenError()
-  if (scope === undefined || !key.scopes.has(scope)) {
-    throw new ForbiddenError(undefined, undefined, {
-      error: 'insufficient_scope',
-      ...(scope === undefined ? { error_description: 'API keys cannot do this, only members' } : { scope }),
-    })
-  }
+  if (scope === undefined) throw peopleOnlyError()
+  if (!key.scopes.has(scope)) throw new ForbiddenError(undefined, undefined, { error: 'insufficient_scope', scope })
   return { caller, workspaceId: workspace.id }
+}
+
+/** The error of a call with an API key that is for people. */
+function peopleOnlyError(): ForbiddenError {
+  const description = 'API keys cannot do this, only members'
+  return new ForbiddenError(undefined, undefined, { error: 'insufficient_scope', error_description: description })
 }
 
 /**

@@ -221,21 +221,27 @@ async function assertChannels(tx: Scope, channelIds: string[] | null): Promise<v
   if (found < channelIds.length) throw new NotFoundError('Channel')
 }
 
-/** Members who manage keys may do everything; a key gives, changes and takes no rights that it has not. */
+/**
+ * Members who manage keys may do everything; a key gives, changes and takes no rights that it has not.
+ * @throws ForbiddenError that names the fields which give more
+ */
 function assertWithin(own: Rights | null, { grants, ipRanges, channelIds, expiresAt, limitPerMinute }: Rights): void {
   if (!own) return
-  const isWithin =
-    isSubset(expandGrants(grants), expandGrants(own.grants)) &&
-    // A later version may add scopes to a preset.
-    grants.every((grant) => !isPreset(grant) || own.grants.includes(grant) || own.grants.includes('full')) &&
-    isSubset(ipRanges, own.ipRanges) &&
-    isSubset(channelIds, own.channelIds) &&
-    limitPerMinute <= own.limitPerMinute &&
-    (own.expiresAt === null || (expiresAt !== null && expiresAt <= own.expiresAt))
-  if (isWithin) return
+  const isWithin = {
+    scopes:
+      isSubset(expandGrants(grants), expandGrants(own.grants)) &&
+      // A later version may add scopes to a preset.
+      grants.every((grant) => !isPreset(grant) || own.grants.includes(grant) || own.grants.includes('full')),
+    ipRanges: isSubset(ipRanges, own.ipRanges),
+    channelIds: isSubset(channelIds, own.channelIds),
+    expiresAt: own.expiresAt === null || (expiresAt !== null && expiresAt <= own.expiresAt),
+    limitPerMinute: limitPerMinute <= own.limitPerMinute,
+  }
+  const excess = Object.entries(isWithin).flatMap(([field, isField]) => (isField ? [] : [field]))
+  if (excess.length === 0) return
   throw new ForbiddenError(undefined, undefined, {
     error: 'insufficient_scope',
-    error_description: 'An API key cannot give or change rights that it does not have itself',
+    error_description: `An API key cannot give or change rights that it does not have itself: ${excess.join(', ')}`,
   })
 }
 

@@ -131,7 +131,7 @@ export type UpdateApiKey = z.infer<typeof UpdateApiKey>
 export const RotateApiKey = z.strictObject({
   apiKeyId: id,
   overlap: duration
-    .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7d')
+    .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
     .optional()
     .meta({
       description:

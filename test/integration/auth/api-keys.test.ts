@@ -417,6 +417,23 @@ describe('API keys', () => {
     expect((await workspace.request('POST', `/api/api-keys/${id}/rotate`, {})).status).to.equal(409)
   })
 
+  it('are told that what needs a session is for people, and have no session', async () => {
+    const { key } = await create({ scopes: ['full'] })
+    for (const [method, path, body] of [
+      ['POST', '/api/workspaces', { name: 'Of a key' }],
+      ['POST', '/api/invitations/accept', { token: 'A'.repeat(43) }],
+      ['GET', '/api/auth/list-sessions', undefined],
+      ['POST', '/api/auth/organization/create', { name: 'Of a key' }],
+    ] as const) {
+      const answer = await call(key, method, path, body)
+      expect({ status: answer.status, body: answer.body }, path).to.deep.equal({ status: 403, body: FORBIDDEN })
+      expect(challenge(answer)).to.equal(
+        'Bearer error="insufficient_scope", error_description="API keys cannot do this, only members"',
+      )
+    }
+    expect((await call(key, 'GET', '/api/auth/get-session')).body).to.equal(null)
+  })
+
   it('create and change no key with rights that they do not have', async () => {
     const expiresAt = new Date(app.clock.now().getTime() + DAY).toISOString()
     const own = {
@@ -443,7 +460,13 @@ describe('API keys', () => {
         status: 403,
         body: FORBIDDEN,
       })
+      expect(challenge(answer)).to.equal(
+        `Bearer error="insufficient_scope", error_description="An API key cannot give or change rights that it does not have itself: ${Object.keys(input).join(', ')}"`,
+      )
     }
+    const { limitPerMinute: _limit, ipRanges: _ranges, ...others } = own
+    const byDefault = await call(key, 'POST', '/api/api-keys', { ...others, name: 'By default' })
+    expect(challenge(byDefault)).to.match(/: ipRanges, limitPerMinute"$/)
     const child = await post({})
     expect(child.status).to.equal(201)
     expect(child.body.createdBy).to.include({ type: 'key', name: 'Integration' })
