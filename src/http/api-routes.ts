@@ -35,7 +35,11 @@ function firstSegment(path: string): string {
 }
 
 const rejectOtherMethods: RouterMiddleware = function rejectOtherMethods(ctx, next) {
-  const allow = [...new Set((ctx.matched ?? []).flatMap(({ methods }) => methods))].join(', ')
+  const matched = ctx.matched ?? []
+  // A parameter of another path may have the text of this one, such as `accept` as the ID of an invitation.
+  const literal = matched.filter(({ path }) => path === ctx.path)
+  const routes = literal.length > 0 ? literal : matched
+  const allow = [...new Set(routes.flatMap(({ methods }) => methods))].join(', ')
   if (allow === '') return next()
   throw new TransportError('METHOD_NOT_SUPPORTED', { message: `This path takes ${allow}`, headers: { Allow: allow } })
 }

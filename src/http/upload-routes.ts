@@ -70,6 +70,9 @@ function answer({ scope, action, type, bytesMax, receive }: UploadRoute, context
       throw error
     }
   }
-  return (ctx, next) =>
-    type === undefined || ctx.is(type) === type ? contexts.open(ctx, () => answerUpload(ctx, next)) : next()
+  return (ctx, next) => {
+    if (type === undefined || ctx.is(type) === type) return contexts.open(ctx, () => answerUpload(ctx, next))
+    ctx.state['otherTypes'] = type
+    return next()
+  }
 }

@@ -4,13 +4,13 @@ import { id, line, timestamp, timezone } from '../../trpc/schemas.ts'
 
 const language = z
   .string()
-  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, 'must be a language code such as en or pt_BR')
+  .regex(/^[a-z]{2,3}(_[A-Z]{2})?$/, 'must be a language code of templates, such as en or pt_BR with an underscore')
   .meta({ examples: ['pt_BR'] })
 
 const COUNTRY = 'must be an ISO 3166-1 alpha-2 code such as BR'
 const country = z
   .string()
-  .regex(/^[A-Z]{2}$/, COUNTRY)
+  .regex(/^[A-Z]{2}$/, { error: COUNTRY, abort: true })
   .refine(isCountry, COUNTRY)
   .meta({ examples: ['BR'] })
 

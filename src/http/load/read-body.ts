@@ -60,14 +60,19 @@ export async function readJson(ctx: Context, bytesMax = BODY_BYTES_MAX): Promise
   return bytes.length === 0 ? {} : parseObject(bytes)
 }
 
-/** Rejects bodies of other media types, in other character sets and compressed ones. */
-export function assertJson({ req: { headers } }: Context): void {
+/**
+ * Rejects bodies of other media types, in other character sets and compressed ones. The error names `otherTypes` of the
+ * state as well, which other routes of the path take.
+ */
+export function assertJson({ req: { headers }, state }: Context): void {
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity') {
     throw new TransportError('UNSUPPORTED_MEDIA_TYPE', {
       message: 'Send the request body without a content encoding',
     })
   }
-  if (!isJson(headers['content-type'] ?? '')) throw new TransportError('UNSUPPORTED_MEDIA_TYPE')
+  if (isJson(headers['content-type'] ?? '')) return
+  const others = state['otherTypes'] === undefined ? '' : ` or ${state['otherTypes']}`
+  throw new TransportError('UNSUPPORTED_MEDIA_TYPE', { message: `Send the request body as application/json${others}` })
 }
 
 function isJson(contentType: string): boolean {

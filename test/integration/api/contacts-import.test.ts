@@ -278,7 +278,10 @@ describe('POST /api/contacts/import', function () {
     const typeless = await workspace.request('POST', '/api/contacts/import', 'name,phone', {
       'content-type': 'text/plain',
     })
-    expect(typeless.status).to.equal(415)
+    expect([typeless.status, typeless.body.error]).to.deep.equal([
+      415,
+      'Send the request body as application/json or text/csv',
+    ])
   })
 
   it('fails a row that is too long, or has a quote that is not closed, alone', async () => {

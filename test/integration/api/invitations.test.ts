@@ -120,6 +120,8 @@ describe('invitations API', () => {
     ]) {
       expect((await app.rest('GET', path, { headers })).status, path).to.be.oneOf([401, 403, 404, 405])
     }
+    const refused = await app.rest('GET', '/api/invitations/accept', { headers })
+    expect([refused.body.error, refused.headers.get('allow')]).to.deep.equal(['This path takes POST', 'POST'])
     expect((await listInvitations()).find(({ email }) => email === guest.email)?.status).to.equal('pending')
   })
 

@@ -82,6 +82,8 @@ describe('workspace settings', () => {
         code: 'validation_failed',
       })
     }
+    const { body } = await owner.request('PATCH', PATH, { country: 'br' })
+    expect(body.details).to.deep.equal([{ path: 'country', message: 'must be an ISO 3166-1 alpha-2 code such as BR' }])
     const agent = await buildMember(owner, 'agent')
     expect((await agent.request('PATCH', PATH, { name: 'Mine' })).status).to.equal(403)
     expect(await owner.call('GET', PATH)).to.include({ name: "Ada's workspace", timezone: 'UTC' })
