@@ -5,6 +5,7 @@ import {
   httpSubscriptionLink,
   splitLink,
   type TRPCClient,
+  type TRPCLink,
 } from '@trpc/client'
 import superjson from 'superjson'
 import type { AppRouter } from './router.ts'
@@ -23,7 +24,7 @@ export type ParleyClientOptions = {
   /** Headers of every call. Outside of a browser, set the session cookie here. */
   headers?: Record<string, string>
   fetch?: typeof fetch
-  /** Outside of a browser: an EventSource that can send headers, such as that of the package `eventsource`. */
+  /** Required by subscriptions outside of a browser: one that can send headers, such as that of the package `eventsource`. */
   EventSource?: EventSourceClass
 }
 
@@ -66,8 +67,11 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   })
 }
 
-function subscriptionLink({ tenantId, headers = {}, EventSource }: ParleyClientOptions, url: string) {
-  return httpSubscriptionLink<AppRouter, EventSourceClass>({
+function subscriptionLink(
+  { tenantId, headers = {}, EventSource }: ParleyClientOptions,
+  url: string,
+): TRPCLink<AppRouter> {
+  const link = httpSubscriptionLink<AppRouter, EventSourceClass>({
     url,
     transformer,
     // An EventSource of a browser sends no custom headers, so the workspace is sent with the connection.
@@ -79,4 +83,15 @@ function subscriptionLink({ tenantId, headers = {}, EventSource }: ParleyClientO
         fetch(input, { ...init, headers: { ...init.headers, ...headers } }),
     },
   })
+  return (runtime) => {
+    const subscribe = link(runtime)
+    return (call) => {
+      // The link would report only that its EventSource is no constructor, as an error without a text.
+      if (EventSource === undefined && !('EventSource' in globalThis)) throw new Error(NO_EVENT_SOURCE)
+      return subscribe(call)
+    }
+  }
 }
+
+const NO_EVENT_SOURCE =
+  'Subscriptions need an EventSource, which this environment does not have. Pass one that can send headers to createParleyClient as the option `EventSource`, such as that of the package `eventsource`'

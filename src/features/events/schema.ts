@@ -33,22 +33,28 @@ const types = eventTypes.optional().meta({
   examples: [['message.*', 'run.failed']],
 })
 
-export const FollowEvents = z.strictObject({ types, lastEventId })
+const position = z.string().min(1).max(100).optional()
+
+export const FollowEvents = z.strictObject({
+  types,
+  after: position.meta({
+    description:
+      'The position to begin after: `nextCursor` of the list or an ID of a stream. `latest`, the default, begins now',
+  }),
+  lastEventId,
+})
 export type FollowEvents = z.infer<typeof FollowEvents>
 
 export const ListEvents = z.strictObject({
-  after: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .meta({
-      description:
-        'The `nextCursor` of an earlier call, or an ID of the stream. `latest` returns no events and the position of now. By default the list begins with the oldest event that is kept',
-      examples: ['latest'],
-    }),
+  after: position.meta({
+    description:
+      'The `nextCursor` of an earlier call, or an ID of the stream. `latest` returns no events and the position of now. By default the list begins with the oldest event that is kept',
+    examples: ['latest'],
+  }),
   types,
-  limit: pageLimit(50).meta({ description: 'The largest number of events' }),
+  limit: pageLimit(50).meta({
+    description: 'The largest number of events. There may be none on a page with `hasMore`',
+  }),
 })
 export type ListEvents = z.infer<typeof ListEvents>
 

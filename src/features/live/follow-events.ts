@@ -33,6 +33,9 @@ const POSITION_MS = 10 * SECOND
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
 export type Position = { position: number; id: string }
 
+/** The position of a program that wants no events from before. */
+export const LATEST = 'latest'
+
 /** The beginning of the ID of a position without an event. */
 const START_PREFIX = NIL_ID.slice(0, -12)
 
@@ -47,7 +50,7 @@ type Following = {
 }
 
 /** An event of the workspace. Its `data` has ids only. */
-export type WorkspaceEvent = { type: 'event'; event: Pick<FeedEvent, 'type' | 'data' | 'at'> } | StreamStart
+export type WorkspaceEvent = { type: 'event'; event: Pick<FeedEvent, 'id' | 'type' | 'data' | 'at'> } | StreamStart
 
 const ITEMS = new EventItems<WorkspaceEvent>()
 
@@ -59,23 +62,29 @@ const ITEMS = new EventItems<WorkspaceEvent>()
  */
 export async function followEvents(
   scope: Scope,
-  { after, ...following }: Following & { after: string | null },
+  { after, field = 'lastEventId', ...following }: Following & { after: string | null; field?: PositionField },
 ): Promise<AsyncGenerator<FollowedEvent | FollowedStart>> {
-  const last = after === null ? undefined : parseCursor(after, 'lastEventId')
+  const last = after === null ? undefined : parseCursor(after, field)
   const current = await currentPosition(scope)
   const isNear = last !== undefined && current.position - last.position <= MISSED_MAX
   if (isNear && !(await hasGap(scope, last, current))) return follow(scope, { from: last, current, ...following })
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 
-/** Follows the events of a workspace, all or those of some types, from `lastEventId`: each once and in order. */
+/**
+ * Follows the events of a workspace, all or those of some types: each once and in order. `lastEventId`, from which a client
+ * resumes, is later than `after`, with which it began.
+ */
 export async function followWorkspace(
   scope: Scope,
-  { types, lastEventId }: FollowEvents,
+  { types, after, lastEventId }: FollowEvents,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<WorkspaceEvent>>> {
+  const field = lastEventId ? 'lastEventId' : 'after'
+  const position = lastEventId || after || LATEST
+  const start = { after: position === LATEST ? null : position, field } as const
   const following = { types: types ?? null, signal, hasPositions: types !== undefined }
-  return toWorkspaceEvents(await followEvents(scope, { after: lastEventId ?? null, ...following }))
+  return toWorkspaceEvents(await followEvents(scope, { ...start, ...following }))
 }
 
 async function* startAndFollow(
@@ -118,15 +127,20 @@ async function* follow(
   }
 }
 
+/** The field of an input that has a position, which an error names. */
+type PositionField = 'lastEventId' | 'after'
+
 export function toCursor({ position, id }: Position): string {
   return `${position}-${id}`
 }
 
 /** @throws InvalidError that names the field */
-export function parseCursor(cursor: string, field: 'lastEventId' | 'after'): Position {
+export function parseCursor(cursor: string, field: PositionField): Position {
   const [, position, id] = CURSOR.exec(cursor) ?? []
-  if (!position || !id)
-    throw new InvalidError(`${field} is not a position of an event of this workspace. Leave it out to start again`)
+  if (!position || !id) {
+    const message = 'is not a position of an event of this workspace. Leave it out to start again'
+    throw new InvalidError(`${field} ${message}`, [{ path: field, message }])
+  }
   return { position: Number(position), id }
 }
 
@@ -205,6 +219,6 @@ async function* toWorkspaceEvents(
   }
 }
 
-async function toItem({ type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
-  return { type: 'event', event: { type, data, at } }
+async function toItem({ id, type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
+  return { type: 'event', event: { id, type, data, at } }
 }

@@ -3,16 +3,13 @@ import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { EventPage, ListEvents } from '../events/schema.ts'
 import { type FeedEvent, isOfTypesSql } from './event-feed.ts'
-import { currentPosition, hasGap, oldestKept, parseCursor, type Position, toCursor } from './follow-events.ts'
+import { currentPosition, hasGap, LATEST, oldestKept, parseCursor, type Position, toCursor } from './follow-events.ts'
 
 /** Events that a call reads at most to find those of some types. */
 const SCANNED_MAX = 10_000
 
 /** The time that a program has between two calls before it finds a gap. */
 const READ_MAX_MS = 15 * MINUTE
-
-/** `after` of a program that wants no events from before. */
-const LATEST = 'latest'
 
 /**
  * Lists events after a position, in the order of their positions, which are those of subscriptions. Without one the list

@@ -200,19 +200,26 @@ function workflowWebhookPaths(): Paths {
 /** Documents the stream of events, which any client of server-sent events reads. */
 export function eventStreamPaths(): Paths {
   const id = `42-${ID}`
-  const example = `retry: 1000\n\nevent: ready\nid: ${id}\ndata: {}\n\nevent: message.received\nid: 43-${ID}\ndata: {"type":"message.received","data":{"messageId":"${ID}"},"at":"2026-03-02T10:00:00.000Z"}\n\n`
+  const example = `retry: 1000\n\nevent: ready\nid: ${id}\ndata: {}\n\nevent: message.received\nid: 43-${ID}\ndata: {"id":"${ID}","type":"message.received","data":{"messageId":"${ID}"},"at":"2026-03-02T10:00:00.000Z"}\n\n`
   return {
     '/api/events/stream': {
       get: {
         operationId: 'events.stream',
         summary: 'Stream events',
         description:
-          'Server-sent events: the type of each event is its name, and its ID the position from which the client resumes with `Last-Event-ID`. The first is `ready`, or `gap` if events after the position may be missing; `error` ends the stream. A comment is sent after 5 to 10 seconds without an event.',
+          'Server-sent events: the type of each event is its name, and its ID the position from which the client resumes with `Last-Event-ID`. The first is `ready`, or `gap` if events after the position may be missing; `end` is the last, with the error that ends the stream as its data. A comment is sent after 5 to 10 seconds without an event.',
         tags: ['events'],
         ...describeAccess('events:read'),
         parameters: [
           { ...query('types', 'Types or patterns such as `message.*`; may be repeated', 'message.*'), required: false },
-          { ...query('after', 'The position to resume from, such as `nextCursor` of the list', id), required: false },
+          {
+            ...query(
+              'after',
+              'The position to begin after: `nextCursor` of the list, an ID of the stream, or `latest`',
+              id,
+            ),
+            required: false,
+          },
           header('Last-Event-ID', 'The same, as browsers send it when they connect again', id),
           {
             ...query('tenantId', 'The workspace, for an EventSource, which sends no headers', ID),

@@ -13,7 +13,10 @@ import { takeSubscription } from './subscription-slots.ts'
 
 const PROCEDURE = 'events.follow'
 
-/** The format of any client of server-sent events: the type of each event is its name, `ready` or `gap` comes first. */
+/**
+ * The format of any client of server-sent events: the type of each event is its name, `ready` or `gap` comes first. The
+ * last one is not called `error`, as an EventSource gives that name to its own trouble with the connection.
+ */
 const FORMAT: StreamFormat = {
   opening: 'retry: 1000\n\n',
   ping: ': ping\n\n',
@@ -23,7 +26,7 @@ const FORMAT: StreamFormat = {
     const type = getField(event, 'type') ?? getField(value, 'type')
     return `event: ${String(type)}\nid: ${id}\ndata: ${JSON.stringify(event ?? {})}\n\n`
   },
-  toError: (error) => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
+  toError: (error) => `event: end\ndata: ${JSON.stringify(error)}\n\n`,
 }
 
 type OpenContext = (ctx: Context, tenantId: string | null) => Promise<RequestContext>
@@ -73,16 +76,15 @@ export function eventsRoute(
 }
 
 /**
- * The header that an EventSource sends when it connects again is later than the position in the address. It cannot send
- * other headers, so the workspace may be in the address as well.
+ * The header that an EventSource sends when it connects again is `lastEventId`, as that of tRPC clients. It cannot send other
+ * headers, so the workspace may be in the address as well.
  */
 function readInput(query: URLSearchParams, lastEventId: string): Record<string, unknown> {
   const types = query.getAll('types')
-  const others = [...query.keys()].filter((name) => !['types', 'after', 'tenantId'].includes(name))
-  const position = lastEventId || query.get('after')
+  const others = [...query.keys()].filter((name) => !['types', 'tenantId'].includes(name))
   return {
     ...Object.fromEntries(others.map((name) => [name, query.get(name)])),
     ...(types.length > 0 ? { types } : {}),
-    ...(position ? { lastEventId: position } : {}),
+    ...(lastEventId ? { lastEventId } : {}),
   }
 }

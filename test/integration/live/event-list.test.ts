@@ -172,6 +172,8 @@ describe('events of a workspace over REST', () => {
       const { id: workflowId } = await workspace.call('POST', '/api/workflows', { name: 'W' })
       const created = await stream.next()
       expect(created.event).to.equal('workflow.created')
+      const eventId = (await list('types=workflow.created')).items.at(-1)?.id
+      expect(JSON.parse(created.data ?? '')).to.include({ id: eventId })
       expect(JSON.parse(created.data ?? '')).to.deep.include({ type: 'workflow.created', data: { workflowId } })
       stream.close()
       const { nextCursor } = await list('after=latest')
@@ -185,6 +187,37 @@ describe('events of a workspace over REST', () => {
         expect((await resumed.next()).event).to.equal('workflow.updated')
         resumed.close()
       }
+    })
+
+    it('begin now after `latest`, in the address and as the Last-Event-ID, and name the field of a position that is none', async () => {
+      for (const stream of [
+        await open('/api/events/stream?after=latest'),
+        await open('/api/events/stream', { 'last-event-id': 'latest' }),
+      ]) {
+        await stream.next()
+        expect((await stream.next()).event).to.equal('ready')
+        stream.close()
+      }
+      for (const [path, headers, field] of [
+        ['/api/events?after=x', {}, 'after'],
+        ['/api/events/stream?after=x', {}, 'after'],
+        ['/api/events/stream?after=latest', { 'last-event-id': 'x' }, 'lastEventId'],
+      ] as const) {
+        const { status, body } = await workspace.request('GET', path, undefined, headers)
+        expect([status, body.details[0].path], path).to.deep.equal([400, field])
+        expect(body.error).to.match(new RegExp(`^${field} is not a position`))
+      }
+    })
+
+    it('end with an event that an EventSource does not use itself when the key is revoked', async () => {
+      const { id, key } = await workspace.call('POST', '/api/api-keys', { name: 'Reader', scopes: ['events:read'] })
+      const stream = await open('/api/events/stream', { cookie: '', authorization: `Bearer ${key}` })
+      await stream.next()
+      expect((await stream.next()).event).to.equal('ready')
+      await workspace.call('DELETE', `/api/api-keys/${id}`)
+      let last = await stream.next()
+      while (last.event?.includes('.') || last.event === undefined) last = await stream.next()
+      expect(last).to.deep.equal({ event: 'end', data: '{"error":"Unauthorized"}' })
     })
 
     it('begin with a gap after a position that is not known', async () => {
