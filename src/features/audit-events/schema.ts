@@ -1,9 +1,13 @@
 import { z } from 'zod'
+import { isUuid } from '../../platform/ids.ts'
 import { id, page, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
+import { AUDIT_ACTIONS, describeUnknownAction } from './actions.ts'
 
 const value = z
   .union([z.string(), z.boolean(), z.array(z.string()), z.null()])
   .meta({ description: 'Present for enums, booleans and IDs' })
+
+const outcome = z.enum(['succeeded', 'refused'])
 
 export const AuditEvent = z
   .object({
@@ -13,7 +17,7 @@ export const AuditEvent = z
       description: 'The operation, as `operationId` in this document',
       examples: ['contacts.update'],
     }),
-    outcome: z.enum(['succeeded', 'refused']).meta({
+    outcome: outcome.meta({
       description: '`refused`: the caller had not the role or scope. Of repeated attempts, some are recorded',
     }),
     actor: z.object({
@@ -35,21 +39,25 @@ export type AuditEvent = z.infer<typeof AuditEvent>
 
 export const AuditEventPage = toPage(AuditEvent)
 
+const uuid = z.string().refine(isUuid, 'must be a UUID')
+const UUID = { format: 'uuid', examples: ['0199a7a0-0000-7000-8000-000000000001'] }
+
 const filters = {
-  actorId: id.optional().meta({ description: 'Only events of this user or API key' }),
+  actorId: uuid.optional().meta({ ...UUID, description: 'Only events of this user or API key' }),
   action: z
-    .string()
-    .min(1)
-    .max(100)
+    .enum(AUDIT_ACTIONS, { error: ({ input }) => describeUnknownAction(input) })
     .optional()
     .meta({ description: 'Only events of this operation', examples: ['contacts.update'] }),
+  outcome: outcome.optional().meta({ description: 'Only events with this outcome', examples: ['refused'] }),
   targetType: z
     .string()
     .min(1)
     .max(100)
     .optional()
     .meta({ description: 'The type of `targetId`, which it requires', examples: ['contact'] }),
-  targetId: id.optional().meta({ description: 'Only events that concern this object, among the first 100 of each' }),
+  targetId: uuid
+    .optional()
+    .meta({ ...UUID, description: 'Only events that concern this object, among the first 100 of each' }),
   since: timestampInput.optional().meta({ description: 'Only events at or after this time' }),
   until: timestampInput.optional().meta({ description: 'Only events before this time' }),
 }

@@ -18,6 +18,7 @@ import {
 } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
+import { recordStatements } from '../../support/statements.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type AuditEvent = ApiResponse['body']
@@ -382,6 +383,38 @@ describe('audit events', () => {
       'contacts.create',
       'contacts.create',
     ])
+  })
+
+  it('are filtered by an action that exists, the ID of an actor and the outcome, and a typo is a 400 that names the nearest', async () => {
+    const agent = await buildMember(owner, 'agent')
+    await buildContact(owner)
+    expect((await agent.request('POST', '/api/tags', { name: 'vip' })).status).to.equal(403)
+    const refused = await list('outcome=refused')
+    expect(refused.map(({ action, outcome }) => [action, outcome])).to.deep.equal([['tags.create', 'refused']])
+    expect((await list('outcome=succeeded')).map(({ action }) => action)).to.deep.equal(['contacts.create'])
+    expect(await list(`outcome=refused&actorId=${owner.userId}`)).to.deep.equal([])
+    for (const [query, path, message] of [
+      ['action=webhook-endpoints.rotate-secret', 'action', /nearest are webhook-endpoints\.rotateSecret, /],
+      ['action=foo', 'action', /must be an action of audit events/],
+      ['actorId=x', 'actorId', /must be a UUID/],
+      ['targetId=x', 'targetId', /must be a UUID/],
+      ['outcome=failed', 'outcome', /must be/],
+    ] as const) {
+      const { status, body } = await owner.request('GET', `/api/audit-events?${query}`)
+      expect([status, body.details?.[0].path], query).to.deep.equal([400, path])
+      expect(body.error).to.match(message)
+    }
+  })
+
+  it('that were refused are found by the condition that their own index has', async () => {
+    const [listing] = (await recordStatements(() => list('outcome=refused'))).filter(({ text }) =>
+      text.includes("t.outcome = 'refused'"),
+    )
+    expect(listing).to.not.equal(undefined)
+    const { rows } = await app.system.db.raw(
+      `select indexdef from pg_indexes where indexname = 'audit_events_tenant_id_created_at_id_refused_idx'`,
+    )
+    expect(rows[0].indexdef).to.match(/\(tenant_id, created_at, id\) WHERE \(outcome = 'refused'::text\)/)
   })
 
   it(`of ${REFUSALS} refused attempts of an operation are one, and of a member at most ${REFUSALS_PER_DAY_MAX} in a day`, async () => {

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
-import { listOperations, type Operation } from '../../../src/http/rest.ts'
+import { AUDIT_ACTIONS } from '../../../src/features/audit-events/actions.ts'
+import { listOperations, listProcedures, type Operation } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
+import { DOWNLOADS, UPLOADS } from '../../../src/transfers.ts'
 import { isUuid, newId } from '../../../src/platform/ids.ts'
 import { HOUR } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
@@ -92,6 +94,16 @@ const DELETIONS = ['workspace.delete', 'auth.deleteOrganization']
 const ofWorkspace = mutations.filter(({ procedurePath, meta }) => meta.role && !DELETIONS.includes(procedurePath))
 
 describe('mutations and audit events', () => {
+  it('have the actions by which the list is filtered, and no others', () => {
+    const ofProcedures = [...listProcedures(appRouter)].flatMap(([name, { _def }]) =>
+      _def.type === 'mutation' && _def.meta?.role ? (_def.meta.action ?? name) : [],
+    )
+    const ofTransfers = [...DOWNLOADS, ...UPLOADS].flatMap(({ action }) => action ?? [])
+    const ofSessions = ['invitations.accept', 'workspaces.create']
+    const actions = new Set([...ofProcedures, ...ofTransfers, ...ofSessions])
+    expect([...actions].toSorted()).to.deep.equal([...AUDIT_ACTIONS])
+  })
+
   let app: TestApp
 
   before(async () => {
