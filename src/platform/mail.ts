@@ -44,8 +44,14 @@ export function fileMail(directory: string, log: Logger): Mailer {
       await createFolder(dirname(directory))
       await createFolder(directory, 0o700)
       const path = join(directory, `${newId()}.eml`)
-      await writeFile(path, message, { mode: 0o600 })
+      await writeFile(path, toReadable(String(message), email.text), { mode: 0o600 })
       log.info({ path }, 'email written to a file because SMTP_URL is not set')
     },
   }
+}
+
+/** Returns the message with its text as it is: quoted-printable would break the links and tokens that people copy. */
+function toReadable(message: string, text: string): string {
+  const headers = message.slice(0, message.indexOf('\r\n\r\n'))
+  return `${headers.replace(/^(Content-Transfer-Encoding): .*$/im, '$1: 8bit')}\r\n\r\n${text}`
 }

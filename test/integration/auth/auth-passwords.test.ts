@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { sendPasswordResets } from '../../../src/features/auth/send-password-resets.ts'
 import { HOUR, SECOND } from '../../../src/platform/time.ts'
@@ -91,6 +93,16 @@ describe('password reset', () => {
       const [absolute, relative] = await listEmails(session)
       expect(absolute?.text).to.match(/https:\/\/other\.parley\.example\/reset\?lang=en&token=[A-Za-z0-9_-]{43}\s/)
       expect(relative?.text).to.match(/https:\/\/app\.parley\.example\/reset\?token=[A-Za-z0-9_-]{43}\s/)
+    })
+
+    it('an email that is written to a file has its link in one piece, to be copied', async () => {
+      const session = await app.signUp('Zoë')
+      await requestReset(session.email, `/reset?next=${'x'.repeat(80)}`)
+      const names = (await readdir(join(folder.path, 'mail'))).toSorted()
+      const raw = await readFile(join(folder.path, 'mail', names.at(-1) ?? ''), 'utf8')
+      expect(raw).to.match(/^Content-Transfer-Encoding: 8bit\r$/m)
+      expect(raw).to.match(/^https:\/\/app\.parley\.example\/reset\?next=x{80}&token=[A-Za-z0-9_-]{43}$/m)
+      expect(raw).to.contain('Hello Zoë,')
     })
 
     it('a page on an unlisted origin is a 400 that is the same for every address, and nothing is emailed', async () => {
