@@ -1,3 +1,4 @@
+import { definedFields } from '../../platform/fields.ts'
 import { startAudit } from '../../trpc/audit.ts'
 import {
   organizationAdminProcedure,
@@ -67,7 +68,9 @@ export const organizationsRouter = router({
     .meta(alias('POST', 'update', 'Rename a workspace', 'PATCH /api/workspace', { action: 'workspace.update' }))
     .input(schema.UpdateOrganization)
     .output(schema.Organization)
-    .mutation(async ({ ctx, input }) => calls.toOrganization(await updateWorkspace(ctx.scope, input.data))),
+    .mutation(async ({ ctx, input: { data } }) =>
+      calls.toOrganization(await updateWorkspace(ctx.scope, definedFields({ name: data.name }))),
+    ),
 
   deleteOrganization: organizationOwnerProcedure
     .meta(alias('POST', 'delete', 'Delete a workspace', 'DELETE /api/workspace', { action: 'workspace.delete' }))

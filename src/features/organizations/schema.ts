@@ -63,14 +63,19 @@ export const DeleteOrganization = z.strictObject({
 
 export const OrganizationRef = z.strictObject({ organizationId })
 
+const slug = z.string().max(120).optional().meta({ description: 'Accepted and ignored' })
+
 export const CreateOrganization = z.strictObject({
   name,
-  slug: z.string().max(120).optional().meta({ description: 'Accepted and ignored' }),
+  slug,
   keepCurrentActiveOrganization: z.boolean().optional().meta({ description: 'Accepted and ignored' }),
 })
 export type CreateOrganization = z.infer<typeof CreateOrganization>
 
-export const UpdateOrganization = z.strictObject({ organizationId, data: z.strictObject({ name: name.optional() }) })
+export const UpdateOrganization = z.strictObject({
+  organizationId,
+  data: z.strictObject({ name: name.optional(), slug }),
+})
 
 export const OrganizationMembers = z.object({ members: z.array(OrganizationMember), total: z.int() })
 export type OrganizationMembers = z.infer<typeof OrganizationMembers>

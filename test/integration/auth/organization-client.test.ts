@@ -67,7 +67,7 @@ describe("better-auth's organization client", () => {
     expect(created.data).to.include({ name: 'Second', slug: id })
     const list = await client.organization.list()
     expect(list.data?.map((organization) => organization.id)).to.deep.equal([owner.tenantId, id])
-    const data = { name: 'Renamed' }
+    const data = { name: 'Renamed', slug: 'renamed' }
     expect((await client.organization.update({ organizationId: id, data })).data).to.include({ id, name: 'Renamed' })
     for (const reading of [client, createClient({ ...owner, tenantId: agent.tenantId })]) {
       const full = await reading.organization.getFullOrganization({ query: { organizationId: id } })
