@@ -33,8 +33,8 @@ export function listCrossSiteOrigins({ publicHosts, appOrigins }: Pick<HostSetti
 }
 
 /**
- * Lists the origins of this server as far as its settings tell them. The name in a request tells nothing, as whoever sends
- * it chooses it. Behind a proxy the server has its public names only, with TLS; without one it speaks plain HTTP itself.
+ * Lists the origins of this server as far as its settings tell them. The name in a request tells nothing, as its sender
+ * chooses it. Behind a proxy the server has its public names only, with TLS; without one it speaks plain HTTP itself.
  */
 export function listOwnOrigins(
   { host, publicHosts, trustedProxies }: Omit<HostSettings, 'appOrigins'>,

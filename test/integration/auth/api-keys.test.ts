@@ -417,7 +417,7 @@ describe('API keys', () => {
     expect((await workspace.request('POST', `/api/api-keys/${id}/rotate`, {})).status).to.equal(409)
   })
 
-  it('are told that what needs a session is for people, and have no session', async () => {
+  it('have no session, and are refused with the reason by what needs one', async () => {
     const { key } = await create({ scopes: ['full'] })
     for (const [method, path, body] of [
       ['POST', '/api/workspaces', { name: 'Of a key' }],
