@@ -106,6 +106,7 @@ export const AUDIT_ACTIONS = [
   'workflows.update',
   'workflows.updateTest',
   'workflows.validate',
+  'workspace.delete',
   'workspace.putConsentKeywords',
   'workspace.putRetention',
   'workspace.update',
