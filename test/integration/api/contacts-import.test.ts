@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
 import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
+import { listFiles } from '../../support/list-files.ts'
 import { uploadText } from '../../support/media.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -197,17 +198,22 @@ describe('POST /api/contacts/import', function () {
 
   it('by mediaId takes one of the four places of uploads of a workspace, and is refused without one', async () => {
     const mediaId = await uploadText(workspace, buildCsv(2))
-    const uploads = new Set<ClientRequest>()
     const send = () => workspace.request('POST', '/api/contacts/import', { mediaId })
-    await waitUntil(async () => {
-      // One that is refused, as the process is busy, begins again.
-      while (uploads.size < 4) uploads.add(startUpload(workspace, (upload) => uploads.delete(upload)))
-      return (await uploadText(workspace, newPhone())) === undefined
-    })
-    const { status, headers, body } = await send()
-    expect([status, headers.get('retry-after'), body.code]).to.deep.equal([503, '5', 'unavailable'])
-    expect(body.error).to.match(/Too many files are being uploaded/)
-    for (const upload of uploads) upload.destroy()
+    const uploads = new Set<ClientRequest>()
+    try {
+      await waitUntil(async () => {
+        // One that is refused, as the process is busy, begins again. Nothing else is uploaded, which could take its place.
+        while (uploads.size < 4) uploads.add(startUpload(workspace, (upload) => uploads.delete(upload)))
+        return (await listFiles(app.dataDir, 'media/incoming')).length === 4
+      })
+      const { status, headers, body } = await send()
+      expect([status, headers.get('retry-after'), body.code]).to.deep.equal([503, '5', 'unavailable'])
+      expect(body.error).to.match(/Too many files are being uploaded/)
+    } finally {
+      // The files of the other tests are not refused for lack of places.
+      for (const upload of uploads) upload.destroy()
+      await waitUntil(async () => (await listFiles(app.dataDir, 'media/incoming')).length === 0)
+    }
     await waitUntil(async () => (await send()).status === 202)
     await app.work()
     expect(await listContacts()).to.have.length(2)
@@ -216,8 +222,11 @@ describe('POST /api/contacts/import', function () {
   /** Begins to send a file, and does not end. */
   function startUpload({ cookie, tenantId }: WorkspaceClient, onEnd: (upload: ClientRequest) => void): ClientRequest {
     const headers = { cookie, 'x-tenant-id': tenantId, 'content-type': 'text/csv', 'x-forwarded-for': newAddress() }
-    const upload = request(`${app.url}/api/contacts/import`, { method: 'POST', headers })
-    upload.on('error', () => undefined).on('response', () => onEnd(upload))
+    const upload = request(`${app.url}/api/contacts/import`, { method: 'POST', headers, agent: false })
+    upload
+      .on('error', () => undefined)
+      .on('response', () => upload.destroy())
+      .on('close', () => onEnd(upload))
     upload.write('name,phone\n')
     return upload
   }
@@ -308,7 +317,7 @@ describe('POST /api/contacts/import', function () {
     expect(job).to.deep.include({ status: 'completed' })
     expect(job.counts).to.deep.include({ total: 1, created: 1 })
     expect((await readResults(job))[0]?.line).to.equal(45_002)
-    const { status, body } = await importCsv(workspace, `name,phone\nAna,1${'\n'.repeat(20 * 1024 * 1024)}`)
+    const { status, body } = await importCsv(workspace, `name,phone\nAna,1${'\n'.repeat(200_010)}`)
     expect([status, body.code]).to.deep.equal([413, 'too_many_rows'])
     expect(body.error).to.match(/of which many are empty/)
   })
