@@ -16,6 +16,8 @@ export class FakeS3 {
   isFull = false
   /** True while files cannot be deleted. */
   refusesDeletes = false
+  /** Number of reads that send half of a file: whether the connection is then cut, or nothing more comes. */
+  halves = { cut: 0, stalled: 0 }
   readonly #server = createServer((request, response) => void this.#handle(request, response))
 
   static async start(): Promise<FakeS3> {
@@ -64,7 +66,13 @@ export class FakeS3 {
     const object = this.objects.get(key)
     if (!object) return respond(404)
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
-    return start === undefined ? respond(200, object) : respond(206, object.subarray(Number(start), Number(end) + 1))
+    const status = start === undefined ? 200 : 206
+    const content = start === undefined ? object : object.subarray(Number(start), Number(end) + 1)
+    const how = (['cut', 'stalled'] as const).find((each) => this.halves[each] > 0)
+    if (!how) return respond(status, content)
+    this.halves[how] -= 1
+    response.writeHead(status, { 'content-length': content.length })
+    response.write(content.subarray(0, content.length / 2), () => void (how === 'cut' && response.destroy()))
   }
 }
 

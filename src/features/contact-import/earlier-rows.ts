@@ -32,9 +32,9 @@ export async function* withEarlier<Line extends EarlierLine>(
   scope: Scope,
   job: JobRow,
   reading: Reading<Line>,
-): AsyncGenerator<Portion<Line>> {
+): AsyncGenerator<Portion<Line> | undefined> {
   const { start, matchBy, readFrom, toValid } = reading
-  const earlier = new EarlierRows(await findRepeated(reading), matchBy)
+  const earlier = new EarlierRows(yield* findRepeated(reading), matchBy)
   const learn = async (lines: Line[]) => {
     const last = lines.at(-1)?.line ?? 0
     const repeated = toValid(lines).filter((valid) => earlier.isNeeded(valid, last))
@@ -46,6 +46,7 @@ export async function* withEarlier<Line extends EarlierLine>(
     for await (const { lines, cursor } of readFrom({ bytes: 0, row: 0 })) {
       if (Number(cursor['row']) > start.row) break
       await learn(lines)
+      yield undefined
     }
   }
   for await (const portion of readFrom(start)) {
@@ -57,7 +58,11 @@ export async function* withEarlier<Line extends EarlierLine>(
 }
 
 /** Returns the last line of each identity that several rows of the file have. */
-async function findRepeated<Line>({ matchBy, readFrom, toValid }: Reading<Line>): Promise<Map<string, number>> {
+async function* findRepeated<Line>({
+  matchBy,
+  readFrom,
+  toValid,
+}: Reading<Line>): AsyncGenerator<undefined, Map<string, number>> {
   const seen = new Set<string>()
   const last = new Map<string, number>()
   for await (const { lines } of readFrom({ bytes: 0, row: 0 })) {
@@ -67,6 +72,7 @@ async function findRepeated<Line>({ matchBy, readFrom, toValid }: Reading<Line>)
         else seen.add(identity)
       }
     }
+    yield undefined
   }
   return last
 }

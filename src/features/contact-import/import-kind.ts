@@ -1,5 +1,5 @@
 import type { Job as JobRow } from '../../models/jobs.ts'
-import { type CsvPosition, readCsv } from '../../platform/csv/read-csv.ts'
+import { type CsvPosition, type CsvRow, type CsvSource, readCsv } from '../../platform/csv/read-csv.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { JobItem, JobKind, Portion } from '../jobs/job-kind.ts'
@@ -62,7 +62,7 @@ async function* readPortions(scope: Scope, { id, input }: JobRow, start: CsvPosi
   let chars = 0
   let next = start
   let end = start
-  for await (const { row, cells, problem, next: behind } of readCsv({ delimiter, open }, start)) {
+  for await (const { row, cells, problem, next: behind } of readRows({ delimiter, open }, start)) {
     const isBlank = cells?.length === 0
     if (row > 1 && !isBlank) lines.push({ line: row, cells, problem })
     end = behind
@@ -75,6 +75,15 @@ async function* readPortions(scope: Scope, { id, input }: JobRow, start: CsvPosi
     chars = 0
   }
   if (lines.length > 0) yield { lines, cursor: end }
+}
+
+/** @throws Error without the code of the cause, which would say that the database cannot be reached */
+async function* readRows(source: CsvSource, start: CsvPosition): AsyncGenerator<CsvRow> {
+  try {
+    yield* readCsv(source, start)
+  } catch (error) {
+    throw new Error('The file of the job cannot be read', { cause: error })
+  }
 }
 
 /** Reads the contacts of rows. Each that cannot be read has an error. */

@@ -32,8 +32,11 @@ export type JobKind<Line extends JobLine = JobLine> = {
   /** The rights that the member or API key which created a job needs, until it has ended. */
   role: Role
   scope: ApiScope
-  /** Reads the portions behind `job.cursor`, of at most 500 lines each. It is called outside of a transaction. */
-  read(scope: Scope, job: JobRow): AsyncIterable<Portion<Line>>
+  /**
+   * Reads the portions behind `job.cursor`, of at most 500 lines each. It is called outside of a transaction. Within a minute
+   * it has to yield a portion, or undefined while it still reads what it needs for one.
+   */
+  read(scope: Scope, job: JobRow): AsyncIterable<Portion<Line> | undefined>
   /**
    * Works on a portion and returns a result for each line. It runs in a transaction that may be repeated, so it must have
    * no effects outside of it. An `AppError` fails the job; a line that fails alone is a result. After an unexpected error

@@ -3,7 +3,7 @@ import { isGeneralOutage, isTransient } from '../../platform/database/database.t
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Job as Wakeup } from '../../platform/jobs/job-queue.ts'
-import { addMs, SECOND } from '../../platform/time.ts'
+import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import { type Actor, includesRole, type Role } from '../../scope/dependencies.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -12,17 +12,20 @@ import { expandGrants } from '../../trpc/api-scopes.ts'
 import { jobsWakeup } from '../automation/jobs.ts'
 import { endJob } from './end-job.ts'
 import { applyInParts } from './apply-in-parts.ts'
+import { LEASE_MS, readWithLease } from './read-with-lease.ts'
 import type { JobItem, JobKind, JobKinds, JobLine, Portion } from './job-kind.ts'
 import { isUrgent } from './schema.ts'
 
-/** A worker that stores no portion for so long has ended, and another one goes on. */
-const LEASE_MS = 15 * SECOND
 /** A worker then lets the job of another workspace have its place. */
 const TURN_MS = 5 * SECOND
+/** A kind that reads for long before its first portion, as it does again in the next turn, then stores for longer. */
+const TURN_PER_READING = 4
+const TURN_MS_MAX = MINUTE
 const PROGRESS_EVERY_MS = SECOND
 const ATTEMPTS_MAX = 5
 /** Claims in a row that store no portion, whatever the reason. */
 const CLAIMS_MAX = 10
+/** The delay after the first error; each further one is four times as long. */
 const RETRY_MS = 2 * SECOND
 
 /**
@@ -103,12 +106,16 @@ async function claimNext(scope: Scope, kinds: JobKinds): Promise<JobRow | undefi
 }
 
 async function work(scope: Scope, kind: JobKind, job: JobRow, signal: AbortSignal | undefined): Promise<void> {
+  const startedAt = performance.now()
   let endsAt: number | undefined
-  for await (const portion of kind.read(scope, job)) {
-    // A kind that reads much before its first portion stores several of them nevertheless.
-    endsAt ??= performance.now() + TURN_MS
-    if (!(await storePortion(scope, kind, job, portion))) return
-    if (signal?.aborted || performance.now() > endsAt) {
+  for await (const portion of readWithLease(scope, kind, job)) {
+    if (portion) {
+      // A kind that reads much before its first portion stores several of them nevertheless.
+      const readMs = performance.now() - startedAt
+      endsAt ??= startedAt + readMs + Math.min(Math.max(TURN_MS, readMs * TURN_PER_READING), TURN_MS_MAX)
+      if (!(await storePortion(scope, kind, job, portion))) return
+    }
+    if (signal?.aborted || performance.now() > (endsAt ?? Infinity)) {
       await postpone(scope, job, 0, job.attempts)
       scope.enqueue(jobsWakeup(scope.tenantId, isUrgent(job.type)))
       return
@@ -212,7 +219,7 @@ async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise
     await endJob(scope, job, { status: 'failed', error: { code: 'internal_error', message } })
     return
   }
-  await postpone(scope, job, RETRY_MS * 2 ** attempts, isTransient(error) ? attempts : attempts + 1)
+  await postpone(scope, job, RETRY_MS * 4 ** attempts, isTransient(error) ? attempts : attempts + 1)
 }
 
 /** Wakes workers for the workspaces with jobs that have work: new ones, and those whose worker has ended. */

@@ -27,10 +27,12 @@ type Call = {
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const PUT_TIMEOUT_MS = 2 * MINUTE
 const CALL_TIMEOUT_MS = 20 * SECOND
+/** The service must send some of a file in this time, unless nobody takes it. */
+const IDLE_TIMEOUT_MS = 20 * SECOND
 
 /** Keeps files in a bucket of an S3-compatible service, addressed by path. Requests are signed with their body's hash. */
-export function s3Store({ endpoint, bucket, ...keys }: S3Settings): FileStore {
-  const agent = new Agent({ connectTimeout: 10 * SECOND, headersTimeout: MINUTE, bodyTimeout: MINUTE })
+export function s3Store({ endpoint, bucket, ...keys }: S3Settings, { idleMs = IDLE_TIMEOUT_MS } = {}): FileStore {
+  const agent = new Agent({ connectTimeout: 10 * SECOND, headersTimeout: MINUTE, bodyTimeout: idleMs })
 
   async function call({ method, key, headers = {}, body = null, timeoutMs }: Call): Promise<Dispatcher.ResponseData> {
     const signer = new AwsV4Signer({

@@ -1,4 +1,7 @@
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { s3Store } from '../../../src/platform/files/s3-store.ts'
+import { MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { FakeS3 } from '../../support/fake-s3.ts'
@@ -7,7 +10,8 @@ import { listFiles } from '../../support/list-files.ts'
 import { uploadText } from '../../support/media.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-describe('media in an S3-compatible store', () => {
+describe('media in an S3-compatible store', function () {
+  this.timeout(120_000)
   let app: TestApp
   let workspace: WorkspaceClient
   let s3: FakeS3
@@ -54,6 +58,49 @@ describe('media in an S3-compatible store', () => {
     expect([...s3.objects.keys()]).to.deep.equal([`/media/${workspace.tenantId}/${mediaId}`])
     expect(s3.rejected).to.equal(0)
     await workspace.call('DELETE', `/api/media/${mediaId}`)
+  })
+
+  it('is imported with each row once when the connection to the store is cut in the middle', async () => {
+    s3.halves.cut = 2
+    const { body } = await importCsv(workspace, buildCsv(3000, { from: 10_000 }))
+    const getJob = () => workspace.call('GET', `/api/jobs/${body.id}`)
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await app.work()
+      expect(await getJob()).to.deep.include({ status: 'running', error: null })
+      app.clock.advance(10 * SECOND)
+    }
+    await app.work()
+    const { status, counts } = await getJob()
+    expect([status, counts]).to.deep.equal([
+      'completed',
+      { total: 3000, created: 3000, updated: 0, unchanged: 0, failed: 0 },
+    ])
+  })
+
+  it('is no longer read for an import after five failures in a row, and the job has a reason', async () => {
+    s3.halves.cut = Infinity
+    const { body } = await importCsv(workspace, buildCsv(20, { from: 30_000 }))
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      await app.work()
+      app.clock.advance(3 * MINUTE)
+    }
+    s3.halves.cut = 0
+    const { status, error } = await workspace.call('GET', `/api/jobs/${body.id}`)
+    expect([status, error.code]).to.deep.equal(['failed', 'internal_error'])
+    expect(error.message).to.include('send the others again')
+  })
+
+  it('fails within its deadline when the store sends nothing more', async () => {
+    const { S3_ENDPOINT: endpoint = '', S3_BUCKET: bucket = '', S3_REGION: region = '' } = s3.environment
+    const { S3_ACCESS_KEY_ID: accessKeyId = '', S3_SECRET_ACCESS_KEY: secretAccessKey = '' } = s3.environment
+    const store = s3Store({ endpoint, bucket, region, accessKeyId, secretAccessKey }, { idleMs: 200 })
+    s3.objects.set('/media/stalled', Buffer.alloc(100_000))
+    s3.halves.stalled = 1
+    const startedAt = performance.now()
+    const error: unknown = await text(await store.open('stalled')).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(Error).with.property('code', 'UND_ERR_BODY_TIMEOUT')
+    expect(performance.now() - startedAt).to.be.below(10 * SECOND)
+    s3.objects.delete('/media/stalled')
   })
 
   it('is not stored in part when the store has no room', async () => {
