@@ -28,7 +28,7 @@ export function bulkResult<const Status extends string>(statuses: readonly Statu
     error: z
       .object({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'The reason of an item that failed' }),
+      .meta({ description: 'The reason of an item that failed', examples: [null] }),
   })
 }
 
@@ -69,18 +69,27 @@ export async function mapValid<T, R>(
 /** Checks an item by itself. `noun` says in the error what has its fields, such as `a contact`. */
 export function readItem<T extends z.ZodType>(schema: T, item: unknown, noun: string): z.output<T> | AppError {
   const parsed = schema.safeParse(item)
-  return parsed.success ? parsed.data : new InvalidError(describeIssue(parsed.error.issues[0], noun))
+  return parsed.success ? parsed.data : new InvalidError(describeIssues(parsed.error.issues, noun))
 }
 
 type Issue = { code: string; path: PropertyKey[]; message: string; keys?: string[] }
 
-function describeIssue(issue: Issue | undefined, noun: string): string {
-  const path = issue?.path ?? []
-  if (issue?.code === 'unrecognized_keys') {
+const ISSUES_MAX = 5
+
+function describeIssues(issues: Issue[], noun: string): string {
+  return issues
+    .slice(0, ISSUES_MAX)
+    .map((issue) => describeIssue(issue, noun))
+    .join('; ')
+}
+
+function describeIssue(issue: Issue, noun: string): string {
+  const path = issue.path
+  if (issue.code === 'unrecognized_keys') {
     const [key = 'a field'] = issue.keys ?? []
     return `${[...path, key].join('.')} is not a field of ${noun}`
   }
-  return `${path.join('.') || 'the item'} ${issue?.message ?? 'is not valid'}`
+  return `${path.join('.') || 'the item'} ${issue.message}`
 }
 
 export function toItemError(error: AppError): ItemError {

@@ -185,6 +185,6 @@ export const BulkStartResults = z.object({
   results: z.array(bulkResult(['started'], 'run').meta({ id: 'BulkStartResult' })),
   counts: z
     .object({ started: count, failed: count })
-    .meta({ description: 'Runs that were started, and items that failed' }),
+    .meta({ description: 'The items by their status; a contact that is listed twice has one run, and counts twice' }),
 })
 export type BulkStartResults = z.infer<typeof BulkStartResults>

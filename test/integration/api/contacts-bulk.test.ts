@@ -60,12 +60,12 @@ describe('POST /api/contacts/bulk', () => {
     })
     const before = await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')
     const again = await bulk([...items, { phone: created.phone, fields: { none: null, zero: undefined } }])
-    expect(again.counts).to.deep.equal({ created: 0, updated: 0, unchanged: 3, failed: 0 })
+    expect(again.counts).to.deep.equal({ created: 0, updated: 0, unchanged: 4, failed: 0 })
     expect(await app.system.db('contacts').where('tenant_id', workspace.tenantId).orderBy('id')).to.deep.equal(before)
   })
 
   it('merges the items of one person, in every spelling of the number', async () => {
-    const { results } = await bulk([
+    const { results, counts } = await bulk([
       { name: 'Bruna', phone: '+55 11 97000-0022', tags: ['a'] },
       { name: 'Bruna Lima', phone: '+551170000022', tags: ['b'], email: 'bruna@customer.example' },
     ])
@@ -73,6 +73,7 @@ describe('POST /api/contacts/bulk', () => {
       ['created', results[0]?.id],
       ['created', results[0]?.id],
     ])
+    expect(counts).to.deep.equal({ created: 2, updated: 0, unchanged: 0, failed: 0 })
     const contact = await get(results[0]?.id)
     const large = { big: 'x'.repeat(40_000) }
     const phone = newPhone()
@@ -88,6 +89,16 @@ describe('POST /api/contacts/bulk', () => {
     ])
     expect(contact).to.include({ name: 'Bruna Lima', email: 'bruna@customer.example' })
     expect(contact.tags).to.have.length(2)
+  })
+
+  it('names all that is wrong with an item, and the contact that has its number or external ID', async () => {
+    const { id, phone } = await buildContact(workspace, { externalId: 'taken' })
+    const { results } = await bulk([{ name: '', phone: '12', email: 'no address', colour: 'red' }])
+    expect(results[0]?.error?.message).to.match(/name .*; phone must .*; email .*; colour is not a field/)
+    const taken = await bulk([{ name: 'Taken', phone: newPhone(), externalId: 'taken' }])
+    expect(taken.results[0]?.error?.message).to.equal(`The contact ${id} has this external ID`)
+    const byId = await bulk([{ name: 'Taken', phone, externalId: 'free' }], { matchBy: 'externalId' })
+    expect(byId.results[0]?.error?.message).to.equal(`The contact ${id} has this phone number`)
   })
 
   it('answers for each item that is wrong, and stores the others', async () => {

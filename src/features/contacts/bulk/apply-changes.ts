@@ -24,8 +24,9 @@ export function toChange(row: LockedContact, item: Person['item'], owners: Map<s
     return { code: 'phone_differs', message: 'The contact has not this number. Change it with PATCH /api/contacts' }
   const merged = item.fields ? mergeFields(row.fields ?? {}, item.fields) : row.fields
   if (item.fields && !merged) return invalid(`fields: ${FIELDS_TOO_LARGE}, those that exist included`)
-  const isTaken = externalId && externalId !== row.externalId && (owners.get(externalId) ?? id) !== id
-  if (isTaken) return { code: 'contact_exists', message: 'Another contact has this external ID' }
+  const owner = externalId && externalId !== row.externalId ? owners.get(externalId) : undefined
+  if (owner !== undefined && owner !== id)
+    return { code: 'contact_exists', message: `The contact ${owner} has this external ID` }
   if (externalId) owners.set(externalId, id)
   const values = definedFields({ name, email, language, timezone })
   // As they are stored: JSON has no negative zero.

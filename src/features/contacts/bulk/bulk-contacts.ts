@@ -1,13 +1,14 @@
 import { retry } from '../../../platform/concurrency/retry.ts'
 import { findUniqueKey } from '../../../platform/database/unique-name.ts'
 import { ConflictError } from '../../../platform/errors.ts'
+import { toPhoneKey } from '../../../platform/phone.ts'
 import type { Scope } from '../../../scope/scope.ts'
-import type { ItemError } from '../../../trpc/bulk.ts'
+import { countStatuses, type ItemError } from '../../../trpc/bulk.ts'
 import { raiseEvents } from '../../automation/raise-events.ts'
 import { storeConsents } from '../change-consents.ts'
 import { changeTags } from '../change-tags.ts'
 import { applyChanges, type Change, toChange } from './apply-changes.ts'
-import { findContacts, findOwners, listTagNames, lockContacts } from './find-contacts.ts'
+import { findContacts, findOwners, findPhoneOwners, listTagNames, lockContacts } from './find-contacts.ts'
 import { insertContacts } from './insert-contacts.ts'
 import { invalid, type Person, readPersons } from './persons.ts'
 import type { BulkContacts, BulkResult, BulkResults } from './schema.ts'
@@ -26,17 +27,16 @@ export type StoreOptions = Pick<BulkContacts, 'mode' | 'matchBy' | 'startWorkflo
 export async function bulkContacts(scope: Scope, input: BulkContacts): Promise<BulkResults> {
   const { persons, failed } = readPersons(input.items, input.matchBy)
   const results: BulkResult[] = [...failed].map(([index, error]) => ({ index, status: 'failed', id: null, error }))
-  const counts = { created: 0, updated: 0, unchanged: 0, failed: failed.size }
   const outcomes =
     persons.length > 0 ? await storePersons(scope, persons, { ...input, source: 'api' }) : new Map<Person, Outcome>()
   for (const [{ indexes }, outcome] of outcomes) {
-    counts[outcome.status] += outcome.status === 'failed' ? indexes.length : 1
     const result =
       outcome.status === 'failed'
         ? { status: outcome.status, id: null, error: outcome.error }
         : { status: outcome.status, id: outcome.id, error: null }
     results.push(...indexes.map((index) => ({ index, ...result })))
   }
+  const counts = countStatuses(results, ['created', 'updated', 'unchanged', 'failed'])
   return { results: results.toSorted((a, b) => a.index - b.index), counts }
 }
 
@@ -83,11 +83,12 @@ async function store(
   const existing = mode === 'create' ? [] : [...found.values()].flatMap((ids) => (ids.length === 1 ? ids : []))
   const rows = await lockContacts(tx, existing, { withFields: others.some(({ item }) => item.fields !== undefined) })
   const owners = await findOwners(tx, others)
+  const phoneOwners = matchBy === 'phone' ? new Map<string, string>() : await findPhoneOwners(tx, others, found)
   const changes = new Map<Person, Change>()
   const outcomes = new Map<Person, Outcome>()
   for (const [person, id] of created) outcomes.set(person, { status: 'created', id })
   for (const person of others) {
-    const change = compare(person, { ids: found.get(person.key) ?? [], rows, owners, options })
+    const change = compare(person, { ids: found.get(person.key) ?? [], rows, owners, phoneOwners, options })
     if ('code' in change) outcomes.set(person, { status: 'failed', error: change })
     else changes.set(person, change)
   }
@@ -132,14 +133,15 @@ type Existing = {
   ids: string[]
   rows: Map<string, Parameters<typeof toChange>[0]>
   owners: Map<string, string>
+  phoneOwners: ReadonlyMap<string, string>
   options: StoreOptions
 }
 
 /** Returns the change of the contact of a person, or the reason why there is none. */
-function compare({ item }: Person, { ids, rows, owners, options }: Existing): Change | ItemError {
+function compare({ item }: Person, { ids, rows, owners, phoneOwners, options }: Existing): Change | ItemError {
   const { mode, matchBy } = options
   const [id, ...others] = ids
-  if (id === undefined) return describeMissing(item, mode)
+  if (id === undefined) return describeMissing(item, mode, { owners, phoneOwners })
   if (others.length > 0) return { code: 'contact_ambiguous', message: `Several contacts have this ${matchBy}` }
   if (mode === 'create') return { code: 'contact_exists', message: `The contact ${id} has this ${matchBy}` }
   const row = rows.get(id)
@@ -148,9 +150,20 @@ function compare({ item }: Person, { ids, rows, owners, options }: Existing): Ch
     : { code: 'contact_changed', message: 'The contact was deleted meanwhile. Send the item again' }
 }
 
-function describeMissing({ name, phone }: Person['item'], mode: BulkContacts['mode']): ItemError {
+function describeMissing(
+  { name, phone, externalId }: Person['item'],
+  mode: BulkContacts['mode'],
+  { owners, phoneOwners }: Pick<Existing, 'owners' | 'phoneOwners'>,
+): ItemError {
   if (mode === 'update') return { code: 'not_found', message: 'There is no such contact' }
   if (name === undefined) return invalid('name is required for a new contact')
   if (phone === undefined) return invalid('phone is required for a new contact')
-  return { code: 'contact_exists', message: 'Another contact has this phone number or external ID' }
+  const phoneOwner = phoneOwners.get(toPhoneKey(phone))
+  if (phoneOwner !== undefined)
+    return { code: 'contact_exists', message: `The contact ${phoneOwner} has this phone number` }
+  const owner = externalId ? owners.get(externalId) : undefined
+  return {
+    code: 'contact_exists',
+    message: `${owner === undefined ? 'Another contact' : `The contact ${owner}`} has this external ID`,
+  }
 }

@@ -62,6 +62,19 @@ export async function lockContacts(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
+/** Finds who has the phone numbers of persons without a contact. */
+export function findPhoneOwners(
+  tx: Scope,
+  persons: Person[],
+  found: ReadonlyMap<string, string[]>,
+): Promise<Map<string, string>> {
+  const phones = persons.flatMap((person) => (found.has(person.key) ? [] : person.phones))
+  return findByPhone(
+    tx,
+    phones.map((phone) => ({ phone })),
+  )
+}
+
 /** Finds who has the external IDs of the items. */
 export async function findOwners(tx: Scope, persons: Person[]): Promise<Map<string, string>> {
   const externalIds = persons.flatMap(({ item }) => item.externalId ?? [])

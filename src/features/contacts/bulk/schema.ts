@@ -37,6 +37,6 @@ export const BulkResults = z.object({
   results: z.array(BulkResult),
   counts: z
     .object({ created: count, updated: count, unchanged: count, failed: count })
-    .meta({ description: 'Contacts that were created, updated and left as they are, and items that failed' }),
+    .meta({ description: 'The items by their status; several of one person count each' }),
 })
 export type BulkResults = z.infer<typeof BulkResults>
