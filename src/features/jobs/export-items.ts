@@ -5,7 +5,14 @@ import type { JobRef } from './schema.ts'
 
 const PAGE = 1000
 
-type Row = { line: number; status: JobItemStatus; id: string | null; error: { code: string; message: string } | null }
+type Row = {
+  line: number
+  status: JobItemStatus
+  id: string | null
+  /** The run that the filter of the job found. */
+  sourceId: string | null
+  error: { code: string; message: string } | null
+}
 
 /**
  * Returns the results of a job as lines of NDJSON, in the order of its lines. They are read page by page, as fast as the
@@ -34,10 +41,12 @@ async function* toText(scope: Scope, jobId: string, { status, header, toLine }: 
   let after = -1
   for (let count = PAGE; count === PAGE;) {
     const rows = await scope.sql<Row>('exportJobItems')`
-      select line, status, target_id as id, error from job_items
-      where tenant_id = ${scope.tenantId} and job_id = ${jobId} and line > ${after}
-        and (${status ?? null}::text is null or status = ${status ?? null})
-      order by line limit ${PAGE}`
+      select i.line, i.status, i.target_id as id, t.target_id as source_id, i.error
+      from job_items i left join job_targets t
+        on t.tenant_id = ${scope.tenantId} and t.job_id = ${jobId} and t.line = i.line
+      where i.tenant_id = ${scope.tenantId} and i.job_id = ${jobId} and i.line > ${after}
+        and (${status ?? null}::text is null or i.status = ${status ?? null})
+      order by i.line limit ${PAGE}`
     count = rows.length
     after = rows.at(-1)?.line ?? after
     if (count > 0) yield rows.map(toLine).join('')

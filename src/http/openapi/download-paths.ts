@@ -8,7 +8,7 @@ type Paths = Document['paths']
 
 /** Documents answers of many lines, also that of a list which has another form as well. */
 export function downloadPaths(paths: Paths): Paths {
-  const result = JSON.stringify({ line: 2, status: 'created', id: ID, error: null })
+  const result = JSON.stringify({ line: 2, status: 'created', id: ID, sourceId: null, error: null })
   return {
     '/api/audit-events': addLines(paths['/api/audit-events']),
     '/api/broadcasts/{broadcastId}/recipients.csv': describeDownload('broadcasts:read', {
@@ -45,7 +45,7 @@ export function downloadPaths(paths: Paths): Paths {
       operationId: 'jobs.exportResults',
       summary: 'Export the results of a job',
       description:
-        'Returns the stored result of each line as NDJSON, in the order of the lines: its number in the file or list, its status, the ID of what was created or changed, and the error of a line that failed.',
+        'Returns the stored result of each line as NDJSON, in the order of the lines: its number in the file or list, its status, the ID of what was created or changed, `sourceId` with the run that the filter of a job on runs found, which a replay repeats, and the error of a line that failed.',
       parameters: [pathId('jobId', 'The job')],
       examples: { 'application/x-ndjson': `${result}\n` },
     }),

@@ -42,6 +42,12 @@ describe('jobs on runs', () => {
   const listRuns = async (query: string): Promise<ApiResponse['body']> => workspace.call('GET', `/api/runs?${query}`)
   const listItems = ({ id }: { id: string }) => app.system.db('job_items').where({ job_id: id }).orderBy('line')
 
+  async function readResults({ resultUrl }: { resultUrl: string }): Promise<ApiResponse['body'][]> {
+    const { cookie, tenantId } = workspace
+    const text = await (await fetch(app.url + resultUrl, { headers: { cookie, 'x-tenant-id': tenantId } })).text()
+    return text.split('\n').flatMap((line): unknown => (line === '' ? [] : [JSON.parse(line)]))
+  }
+
   /** Starts a workflow for new contacts and lets the runs go as far as they can. */
   async function buildRuns(steps: object[], count: number): Promise<{ workflowId: string; contactIds: string[] }> {
     const { id: workflowId } = await build(workspace, steps)
@@ -68,6 +74,8 @@ describe('jobs on runs', () => {
     )
     const targets = (await listItems(body)).map(({ target_id }) => originals.get(target_id))
     expect(targets).to.deep.equal(items.map(({ id }: { id: string }) => id))
+    const results = await readResults(job)
+    expect(results.map(({ id, sourceId }) => originals.get(id) === sourceId)).to.deep.equal(items.map(() => true))
     expect((await listRuns(`workflowId=${workflowId}&status=completed`)).total).to.equal(90)
   })
 
