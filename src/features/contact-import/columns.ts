@@ -49,6 +49,9 @@ export function mapColumns(headers: string[], { mapping = {}, mode, matchBy }: I
   }))
   const targets = columns.flatMap((column) => column.target ?? [])
   const twice = targets.find((target, index) => targets.indexOf(target) !== index)
+  const headersOfTwice = columns.flatMap(({ header, target }) => (target === twice ? [header] : []))
+  if (twice !== undefined && new Set(headersOfTwice).size < headersOfTwice.length)
+    throw csvError(`Several columns are ${quote(twice)} and have the same header. Rename all but one in the file`)
   if (twice !== undefined)
     throw csvError(`Several columns are ${quote(twice)}. Leave all but one out with "mapping": {"<header>": null}`)
   for (const target of new Set([matchBy, ...(mode === 'create' ? ['name', 'phone'] : [])])) {

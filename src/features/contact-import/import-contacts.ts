@@ -10,12 +10,11 @@ import { receiveFile, type ReceivedFile } from '../../platform/files/receive-fil
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { createJob, findJob } from '../jobs/create-job.ts'
-import type { Job } from '../jobs/schema.ts'
 import { toUploadError } from '../media/changes.ts'
 import { discardWrite, finishWrite, startWrite } from '../media/media-writes.ts'
 import { findMedia } from '../media/queries.ts'
 import { csvError, mapColumns } from './columns.ts'
-import type { ImportContacts, ImportInput, ImportOptions } from './schema.ts'
+import type { ImportContacts, ImportedJob, ImportInput, ImportOptions } from './schema.ts'
 
 export const IMPORT_BYTES_MAX = 50 * 1024 * 1024
 const ROWS_MAX = 100_000
@@ -25,7 +24,7 @@ const ALL_ROWS_MAX = 2 * ROWS_MAX
 const GROWTH_MAX = 3
 
 /** Imports an uploaded file. @throws NotFoundError, and what `importFile` throws */
-export async function importMedia(scope: Scope, { mediaId, ...options }: ImportContacts): Promise<Job> {
+export async function importMedia(scope: Scope, { mediaId, ...options }: ImportContacts): Promise<ImportedJob> {
   const { key } = await findMedia(scope, mediaId)
   const stream = await scope.files.open(key).catch((error: unknown) => {
     throw error instanceof FileMissingError ? new NotFoundError('Media') : error
@@ -35,7 +34,7 @@ export async function importMedia(scope: Scope, { mediaId, ...options }: ImportC
 
 /**
  * Checks a file as a whole, stores it, and creates the job that imports its rows. The same file with the same options has
- * one job, as long as that is kept and has neither failed nor been canceled.
+ * one job, as long as that is kept and has neither failed nor been canceled, unless `again` asks for another.
  * @throws InvalidError `csv_invalid`; TooLargeError `too_many_rows`; TransportError if the file is too large; ConflictError
  * `too_many_jobs`; UnavailableError when the disk is almost full
  */
@@ -43,15 +42,16 @@ export async function importFile(
   scope: Scope,
   stream: Readable,
   { options, bytes }: { options: ImportOptions; bytes?: number },
-): Promise<Job> {
+): Promise<ImportedJob> {
   const { folder, disk } = scope.uploads
   try {
     return await receiveFile(stream, { folder, disk, bytes, bytesMax: IMPORT_BYTES_MAX }, async (file) => {
+      const { again, ...identity } = options
       const digest = createHash('sha256')
-        .update(`${file.sha256} ${JSON.stringify(options)}`)
+        .update(`${file.sha256} ${JSON.stringify(identity)}`)
         .digest()
-      const existing = await findJob(scope, digest)
-      if (existing) return existing
+      const existing = again ? undefined : await findJob(scope, digest)
+      if (existing) return { ...existing, isRepeated: true }
       const { encoding, hasMark } = await detectEncoding(file.path)
       if (encoding === 'utf-8' && !hasMark) return await storeFile(scope, file, { options, digest, encoding })
       const text = toUtf8(encoding)
@@ -69,21 +69,25 @@ export async function importFile(
 type Details = { options: ImportOptions; digest: Buffer; encoding: Encoding }
 
 /** The file is in the store before its job exists; what a crash leaves in between is purged. */
-async function storeFile(scope: Scope, file: ReceivedFile, { options, digest, encoding }: Details): Promise<Job> {
+async function storeFile(
+  scope: Scope,
+  file: ReceivedFile,
+  { options, digest, encoding }: Details,
+): Promise<ImportedJob> {
   const { total, ...format } = await survey(file.path, options)
-  const { mode, matchBy, startWorkflows, dryRun } = options
+  const { mode, matchBy, startWorkflows, dryRun, again } = options
   const input: ImportInput = { mode, matchBy, startWorkflows, dryRun, encoding, ...format }
   const id = newId()
   const write = await startWrite(scope, id)
   try {
     await scope.files.put(write.key, file.path, file)
     const { job, isNew } = await scope.transaction(async (tx) => {
-      const created = await createJob(tx, { id, type: 'contacts_import', input, total, digest, hasFile: true })
+      const created = await createJob(tx, { id, type: 'contacts_import', input, total, digest, again, hasFile: true })
       if (created.isNew) await finishWrite(tx, write)
       return created
     })
     if (!isNew) await discardWrite(scope, write)
-    return job
+    return { ...job, isRepeated: !isNew }
   } catch (error) {
     // Another error leaves the file to the purge: the job may have been committed although its response was lost.
     if (error instanceof AppError) await discardWrite(scope, write)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { id, text } from '../../trpc/schemas.ts'
 import { BulkContacts } from '../contacts/bulk/schema.ts'
+import { Job } from '../jobs/schema.ts'
 
 const CELLS = ['name', 'phone', 'email', 'language', 'timezone', 'externalId', 'tags', 'marketingConsent', 'fields']
 
@@ -33,6 +34,10 @@ const options = {
     description:
       'Whether the file is only checked: the counts and results are those of an import, and no contact changes',
   }),
+  again: z.boolean().default(false).meta({
+    description:
+      'Whether the file is imported although it has a job already, such as after contacts were deleted. A call that is repeated then imports once more',
+  }),
   mapping,
 }
 
@@ -62,6 +67,14 @@ export const ImportContacts = z.strictObject({
   ...options,
 })
 export type ImportContacts = z.infer<typeof ImportContacts>
+
+export const ImportedJob = Job.extend({
+  isRepeated: z.boolean().meta({
+    description:
+      'Whether this is the job of an earlier call with the same file and options, so that nothing is imported again',
+  }),
+}).meta({ id: 'ImportedJob' })
+export type ImportedJob = z.infer<typeof ImportedJob>
 
 /** Input of the job of an import. */
 export const ImportInput = z.object({

@@ -15,21 +15,25 @@ type NewJob = {
   total: number
   /** Identifies the call, whose repetition gets the same job. */
   digest?: Buffer
+  /** True for a new job although there is one with the digest, which then identifies the new one. */
+  again?: boolean
   /** True if the file store has a file under the ID, which is deleted when the job ends. */
   hasFile?: boolean
 }
 
 /**
- * Creates a job in a transaction. A job with the same digest that neither failed nor was canceled is returned instead.
+ * Creates a job in a transaction. A job with the same digest that neither failed nor was canceled is returned instead, unless
+ * the work is to be done again.
  * @throws ConflictError `too_many_jobs`
  */
 export async function createJob(
   tx: Scope,
-  { id = newId(), type, input, total, digest, hasFile = false }: NewJob,
+  { id = newId(), type, input, total, digest, again = false, hasFile = false }: NewJob,
 ): Promise<{ job: Job; isNew: boolean }> {
-  const existing = digest ? await findJob(tx, digest) : undefined
+  const existing = digest && !again ? await findJob(tx, digest) : undefined
   if (existing) return { job: existing, isNew: false }
   await assertRowLimit(tx, 'jobs')
+  if (digest && again) await tx.query(JobRow).where({ digest }).patch({ digest: null })
   const now = tx.now()
   const inserted = await tx.sql('insertJob')`
     insert into jobs (tenant_id, id, type, status, input, digest, has_file, total, actor, work_at, created_at, updated_at)

@@ -17,6 +17,7 @@ function importPaths(paths: Paths): Paths {
     ['matchBy', 'For a file as the body: `phone`, the default, `externalId` or `email`', 'phone'],
     ['startWorkflows', 'For a file as the body: `true` if workflows react to the changes', 'false'],
     ['dryRun', 'For a file as the body: `true` to check it only', 'true'],
+    ['again', 'For a file as the body: `true` to import it although it has a job already', 'false'],
     ['mapping', 'For a file as the body: what columns are, as JSON', '{"Cidade":"fields.city"}'],
   ]
   const csv = { schema: { type: 'string' }, example: 'name,phone\r\nAna Souza,+5511900000001\r\n' }

@@ -235,7 +235,7 @@ describe('POST /api/contacts/import', function () {
     const csv = buildCsv(3)
     const first = await run(csv)
     const again = await importCsv(workspace, csv)
-    expect(again.body).to.deep.equal(first)
+    expect(again.body).to.deep.equal({ ...first, isRepeated: true })
     const other = await importCsv(workspace, csv, { dryRun: 'true' })
     expect(other.body.id).to.not.equal(first.id)
     await app.work()
@@ -243,6 +243,25 @@ describe('POST /api/contacts/import', function () {
     expect(readdirSync(folder)).to.deep.equal([])
     const { rows } = await app.system.db.raw(`select * from media_writes where tenant_id = '${workspace.tenantId}'`)
     expect(rows).to.deep.equal([])
+  })
+
+  it('imports a file once more when the call asks for it, and answers then with the newer job', async () => {
+    const csv = buildCsv(3)
+    const first = await run(csv)
+    for (const { id } of await listContacts()) await workspace.call('DELETE', `/api/contacts/${id}`)
+    const again = await importCsv(workspace, csv, { again: 'true' })
+    expect(again.body).to.deep.include({ isRepeated: false, status: 'queued' })
+    expect(again.body.id).to.not.equal(first.id)
+    await app.work()
+    expect((await getJob(again.body.id)).counts).to.deep.include({ total: 3, created: 3 })
+    const repeated = await importCsv(workspace, csv)
+    expect(repeated.body).to.deep.include({ id: again.body.id, isRepeated: true })
+    expect(await getJob(first.id)).to.deep.equal(first)
+    const mediaId = await uploadText(workspace, csv)
+    const client = app.client(workspace)
+    expect((await client.contacts.import.mutate({ mediaId })).isRepeated).to.equal(true)
+    expect((await client.contacts.import.mutate({ mediaId, again: true })).isRepeated).to.equal(false)
+    await app.work()
   })
 
   it('imports an uploaded file over tRPC', async () => {
@@ -270,7 +289,8 @@ describe('POST /api/contacts/import', function () {
       ['name,phone\n', {}, /no rows below/],
       ['\n\nAna,1\n', {}, /first row/],
       ['name,number\nAna,1\n', {}, /No column is "phone".*"number"/],
-      ['phone,mobile\n1,2\n', {}, /Several columns are "phone"/],
+      ['phone,mobile\n1,2\n', {}, /Several columns are "phone".*mapping/],
+      ['phone,name,phone\n1,Ana,2\n', {}, /Several columns are "phone" and have the same header.*Rename/],
       ['name,phone\nAna,1\n', { mapping: '{"City":"fields.city"}' }, /names a column "City"/],
       ['name,phone\nAna,1\n', { mapping: '{"name":"blocked"}' }, /must be one of/],
       ['name,phone\nAna,1\n', { mapping: 'x' }, /mapping must be JSON/],
