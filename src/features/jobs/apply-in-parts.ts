@@ -7,9 +7,13 @@ import type { JobItem, JobKind, JobLine } from './job-kind.ts'
 /** SQLSTATE classes of values that the database does not take. */
 const VALUE_REFUSED = /^2[23]/
 
+/** After so many lines that cannot be stored, halves of a part that fails are likely to fail as well. */
+const HALVED_FAILURES_MAX = 16
+
 /**
  * Works on the lines of a portion in halves, each in a transaction within that of the portion, down to the lines that
- * cannot be stored, which are results. The order of the lines stays.
+ * cannot be stored, which are results; after many of those line by line, so that there is hardly more than one try for each.
+ * The order of the lines stays. The lock on the job keeps other workers away for as long as it takes.
  * @throws the error of the last line if none can be stored, as that says nothing about the lines
  */
 export async function applyInParts(tx: Scope, kind: JobKind, job: JobRow, lines: JobLine[]): Promise<JobItem[]> {
@@ -29,9 +33,11 @@ export async function applyInParts(tx: Scope, kind: JobKind, job: JobRow, lines:
         failures.set(first.line, error)
         return [{ line: first.line, status: 'failed', targetId: null, error: describe(error) }]
       }
-      const half = Math.ceil(part.length / 2)
-      const stored = await applyPart(part.slice(0, half))
-      return [...stored, ...(await applyPart(part.slice(half)))]
+      const size = failures.size < HALVED_FAILURES_MAX ? Math.ceil(part.length / 2) : 1
+      const stored: JobItem[] = []
+      for (let from = 0; from < part.length; from += size)
+        stored.push(...(await applyPart(part.slice(from, from + size))))
+      return stored
     }
   }
 }

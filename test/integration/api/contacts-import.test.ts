@@ -165,7 +165,7 @@ describe('POST /api/contacts/import', function () {
     const [refused, broken] = [newPhone(), newPhone()]
     await db.raw(`
       create function refuse_contact() returns trigger language plpgsql as $$ begin
-        if new.phone = '${refused}' then raise exception 'refused' using errcode = '22000'; end if;
+        if new.phone = '${refused}' or new.name = 'Refused' then raise exception 'refused' using errcode = '22000'; end if;
         if new.phone = '${broken}' then raise exception 'broken' using errcode = 'XX000'; end if;
         return new;
       end $$`)
@@ -190,6 +190,14 @@ describe('POST /api/contacts/import', function () {
       const one = await run(`name,phone\nRefused,${refused}\n`)
       expect(one).to.deep.include({ status: 'completed' })
       expect(one.counts).to.deep.include({ total: 1, failed: 1 })
+      // So many that they are stored line by line.
+      const isRefused = Array.from({ length: 90 }, (_, index) => index % 3 > 0)
+      const rows = isRefused.map((refuse) => `${refuse ? 'Refused' : 'Fine'},${newPhone()}\n`)
+      const many = await run(`name,phone\n${rows.join('')}`)
+      const results = await readResults(many)
+      expect(results.map(({ line, status }) => [line, status === 'failed'])).to.deep.equal(
+        isRefused.map((refuse, index) => [index + 2, refuse]),
+      )
     } finally {
       await db.raw('drop trigger refuse_contact on contacts')
       await db.raw('drop function refuse_contact()')
