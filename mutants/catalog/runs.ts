@@ -144,8 +144,8 @@ export const RUNS: Area = {
     {
       name: 'a job begins although its filter finds more runs than expected',
       file: 'src/features/run-jobs/create-runs-job.ts',
-      original: 'if (count === expectedCount) return job',
-      mutated: 'if (count >= expectedCount) return job',
+      original: 'if (runIds.length !== expectedCount) {',
+      mutated: 'if (runIds.length < expectedCount) {',
       tests: ['integration/runs/run-jobs.test.ts'],
     },
   ],
