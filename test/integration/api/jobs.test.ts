@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { purgeJobs } from '../../../src/features/jobs/purge-jobs.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import { DAY, SECOND } from '../../../src/platform/time.ts'
+import { DAY, MINUTE } from '../../../src/platform/time.ts'
 import { buildContact, buildMember, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
@@ -155,7 +155,7 @@ describe('jobs', function () {
       await app.work()
       const { status } = await getJob(id)
       expect(status, `after ${attempt} attempts`).to.equal(attempt === 5 ? 'failed' : 'running')
-      app.clock.advance(60 * SECOND)
+      app.clock.advance(3 * MINUTE)
     }
     const { error, counts } = await getJob(id)
     expect(error.code).to.equal('internal_error')
