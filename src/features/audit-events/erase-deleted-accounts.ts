@@ -1,20 +1,38 @@
-import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { NIL_ID } from '../../platform/ids.ts'
+import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
+import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { listDeletedUsers } from '../auth/two-factors.ts'
 
+export const ERASE_EVERY_MS = 10 * MINUTE
+/** A run looks at a part of the workspaces, so that each has its turn once a day, whichever process does it. */
+const TURNS = DAY / ERASE_EVERY_MS
 const WORKSPACES_MAX = 1000
-/** Statements per workspace and run. What is left is erased by the next run. */
+/** No workspace is started after this time; its next turn is a day later. */
+const RUN_MAX_MS = 30 * SECOND
+/** Statements per account and run. What is left is erased by a later run. */
 const STATEMENTS_MAX = 200
 
-/** Erases the addresses and user agents of deleted accounts from audit events, which would tell of their owners. */
+/**
+ * Erases the addresses and user agents of deleted accounts from audit events, which would tell of their owners. Nothing says
+ * which accounts were deleted, so the actors of a workspace are compared with the accounts. Running it concurrently or
+ * repeatedly is safe.
+ */
 export async function eraseDeletedAccounts(system: SystemScope): Promise<void> {
   const context = { log: system.log, task: 'erase deleted accounts' }
+  const turn = Math.floor(system.now().getTime() / ERASE_EVERY_MS) % TURNS
+  const end = addMs(system.now(), RUN_MAX_MS)
   let after: string = NIL_ID
-  for (;;) {
-    const workspaces = await system.sql<{ tenantId: string }>('listWorkspaceIds')`
-      select id as tenant_id from workspaces where id > ${after} order by id limit ${WORKSPACES_MAX}`
-    await forEachTenant(workspaces, context, (tenantId) => eraseInWorkspace(system, tenantId))
+  while (system.now() < end) {
+    // The end of an ID is random.
+    const workspaces = await system.sql<{ tenantId: string }>('listWorkspacesOfTurn')`
+      select id as tenant_id from workspaces
+      where id > ${after} and (get_byte(uuid_send(id), 14) * 256 + get_byte(uuid_send(id), 15)) % ${TURNS}::int = ${turn}
+      order by id limit ${WORKSPACES_MAX}`
+    await forEachTenant(workspaces, context, async (tenantId) => {
+      if (system.now() < end) await eraseInWorkspace(system, tenantId)
+    })
     after = workspaces.at(-1)?.tenantId ?? after
     if (workspaces.length < WORKSPACES_MAX) return
   }
@@ -36,13 +54,19 @@ async function eraseInWorkspace(system: SystemScope, tenantId: string): Promise<
     system,
     actors.map(({ actorId }) => actorId),
   )
-  if (deleted.length === 0) return
-  for (let portion = 0; portion < STATEMENTS_MAX; portion += 1) {
-    const erased = await scope.sql('eraseAuditContexts')`
-      update audit_events set address = null, user_agent = null where tenant_id = ${tenantId} and id in (
-        select id from audit_events where tenant_id = ${tenantId} and actor_id = any(${deleted}::uuid[])
-          and (address is not null or user_agent is not null) limit ${system.portions.purge})
-      returning 1`
-    if (erased.length < system.portions.purge) return
+  for (const userId of deleted) await eraseOfUser(scope, userId, system.portions.purge)
+}
+
+/** Erases in short statements, from the oldest event on: no statement reads again what the one before has erased. */
+async function eraseOfUser(scope: Scope, userId: string, portion: number): Promise<void> {
+  let after = new Date(0)
+  for (let statement = 0; statement < STATEMENTS_MAX; statement += 1) {
+    const erased = await scope.sql<{ createdAt: Date }>('eraseAuditContexts')`
+      update audit_events set address = null, user_agent = null where tenant_id = ${scope.tenantId} and id in (
+        select id from audit_events where tenant_id = ${scope.tenantId} and actor_id = ${userId} and created_at >= ${after}
+          and (address is not null or user_agent is not null) order by created_at, id limit ${portion})
+      returning created_at`
+    if (erased.length < portion) return
+    after = new Date(Math.max(...erased.map(({ createdAt }) => createdAt.getTime())))
   }
 }
