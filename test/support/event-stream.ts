@@ -9,6 +9,7 @@ export class EventStream<T> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #connection: AbortController
   readonly #items: StreamItem<T>[] = []
+  readonly #positions: string[] = []
   #text = ''
   /** ID of the initial `ready` item; empty for a resumed stream. */
   initialId = ''
@@ -22,16 +23,25 @@ export class EventStream<T> {
 
   /** Waits for the next item, at most until the test times out. */
   async next(): Promise<StreamItem<T>> {
-    while (this.#items.length === 0) {
-      const { value, done } = await this.#reader.read()
-      if (done) throw new Error('The stream has ended')
-      this.#text += new TextDecoder().decode(value)
-      const blocks = this.#text.split('\n\n')
-      this.#text = blocks.pop() ?? ''
-      this.#items.push(...blocks.flatMap((block) => readBlock<T>(block)))
-      this.error ??= blocks.map(readError).find((error) => error !== undefined)
-    }
+    while (this.#items.length === 0) await this.#read()
     return this.#items.shift() as StreamItem<T>
+  }
+
+  /** Waits for the next ID without an item. */
+  async nextPosition(): Promise<string> {
+    while (this.#positions.length === 0) await this.#read()
+    return this.#positions.shift() as string
+  }
+
+  async #read(): Promise<void> {
+    const { value, done } = await this.#reader.read()
+    if (done) throw new Error('The stream has ended')
+    this.#text += new TextDecoder().decode(value)
+    const blocks = this.#text.split('\n\n')
+    this.#text = blocks.pop() ?? ''
+    this.#items.push(...blocks.flatMap((block) => readBlock<T>(block)))
+    this.#positions.push(...blocks.flatMap((block) => /^id: ?([^\n]+)$/.exec(block)?.[1] ?? []))
+    this.error ??= blocks.map(readError).find((error) => error !== undefined)
   }
 
   /** Items up to and including the first one that satisfies the predicate. */

@@ -3,7 +3,7 @@ import { SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { getBroadcast } from '../broadcasts/queries.ts'
 import { Broadcast, type FollowBroadcast } from '../broadcasts/schema.ts'
-import { EventItems } from './event-feed.ts'
+import { EventItems, type FeedEvent } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [
@@ -37,7 +37,8 @@ export async function followBroadcast(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<BroadcastChange>>> {
   const { id } = await scope.get(BroadcastRow, broadcastId)
-  const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })
+  const isMatch = ({ data }: FeedEvent) => data['broadcastId'] === id
+  const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal, isMatch })
   return toBroadcastChanges(scope, id, events)
 }
 
@@ -48,12 +49,11 @@ async function* toBroadcastChanges(
 ): AsyncGenerator<StreamItem<BroadcastChange>> {
   let last: { cursor: string; state: State } | undefined
   for await (const item of events) {
-    if (!('event' in item)) {
-      yield [item.cursor, { type: item.type }]
+    if ('start' in item) {
+      yield [item.cursor, item.start]
       continue
     }
     const { cursor, event } = item
-    if (event.data['broadcastId'] !== broadcastId) continue
     const state = await STATES.get(event, '', () => loadState(scope, broadcastId))
     const previous = last
     // The rate depends on the item before, which is the same for most subscribers.

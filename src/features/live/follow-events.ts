@@ -18,8 +18,8 @@ export type FollowedEvent = { cursor: string; event: FeedEvent }
  */
 export type StreamStart = { type: 'ready' | 'gap' }
 
-/** A start; or, with `isPosition`, a position behind events of other types, from which a subscriber may resume. */
-type FollowedStart = StreamStart & { cursor: string; isPosition?: true }
+/** A start; or, with `POSITION_ONLY`, a position behind events that do not match, from which a subscriber may resume. */
+type FollowedStart = { cursor: string; start: StreamStart }
 
 /** Item of a stream, with the cursor from which the stream resumes after it. */
 export type StreamItem<T> = [cursor: string, item: T]
@@ -27,7 +27,7 @@ export type StreamItem<T> = [cursor: string, item: T]
 /** Events of a workspace that a stream catches up with. Those of a longer absence cost more than the current state. */
 export const MISSED_MAX = 50_000
 
-/** The least time between two positions without an event. A subscriber that is filtered resumes at most so far behind. */
+/** The least time between two positions without an event. */
 const POSITION_MS = 10 * SECOND
 
 /** Position of an event, with its ID; or the position of a start, with an ID that ends with its time. */
@@ -45,8 +45,8 @@ const CURSOR = /^(\d{1,19})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 type Following = {
   types: string[] | null
   signal: AbortSignal
-  /** True for positions between the events as well. */
-  hasPositions?: boolean
+  /** Returns true for the events to follow. It is called for those of the types. */
+  isMatch?: (event: FeedEvent) => boolean
 }
 
 /** An event of the workspace. Its `data` has ids only. */
@@ -82,9 +82,8 @@ export async function followWorkspace(
 ): Promise<AsyncGenerator<StreamItem<WorkspaceEvent>>> {
   const field = lastEventId ? 'lastEventId' : 'after'
   const position = lastEventId || after || LATEST
-  const start = { after: position === LATEST ? null : position, field } as const
-  const following = { types: types ?? null, signal, hasPositions: types !== undefined }
-  return toWorkspaceEvents(await followEvents(scope, { ...start, ...following }))
+  const following = { after: position === LATEST ? null : position, field, types: types ?? null, signal } as const
+  return toWorkspaceEvents(await followEvents(scope, following))
 }
 
 async function* startAndFollow(
@@ -93,13 +92,13 @@ async function* startAndFollow(
   position: Position,
   following: Following,
 ): AsyncGenerator<FollowedEvent | FollowedStart> {
-  yield { cursor: toCursor(position), type }
+  yield { cursor: toCursor(position), start: { type } }
   yield* follow(scope, { from: position, current: position, ...following })
 }
 
 async function* follow(
   scope: Scope,
-  { from, current, types, signal, hasPositions = false }: Following & { from: Position; current: Position },
+  { from, current, types, signal, isMatch = () => true }: Following & { from: Position; current: Position },
 ): AsyncGenerator<FollowedEvent | FollowedStart> {
   const wakeup = createWakeup()
   signal.addEventListener('abort', wakeup.wake)
@@ -111,11 +110,12 @@ async function* follow(
       const { events, end } = await reader.read(position)
       for (const event of events) {
         if (signal.aborted) return
+        if (!isMatch(event)) continue
         yield { cursor: toCursor(event), event }
         sent = { position: event.position, at: scope.now() }
       }
-      if (hasPositions && end > sent.position && scope.now() >= addMs(sent.at, POSITION_MS)) {
-        yield { cursor: toCursor({ position: end, id: toStartId(scope) }), type: 'ready', isPosition: true }
+      if (end > sent.position && scope.now() >= addMs(sent.at, POSITION_MS)) {
+        yield { cursor: toCursor({ position: end, id: toStartId(scope) }), start: POSITION_ONLY }
         sent = { position: end, at: scope.now() }
       }
       if (end === position) await wakeup.wait()
@@ -215,7 +215,7 @@ async function* toWorkspaceEvents(
 ): AsyncGenerator<StreamItem<WorkspaceEvent>> {
   for await (const item of events) {
     if ('event' in item) yield [item.cursor, await ITEMS.get(item.event, '', () => toItem(item.event))]
-    else yield [item.cursor, item.isPosition ? POSITION_ONLY : { type: item.type }]
+    else yield [item.cursor, item.start]
   }
 }
 

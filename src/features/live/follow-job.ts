@@ -1,7 +1,7 @@
 import type { Scope } from '../../scope/scope.ts'
 import { getJob } from '../jobs/queries.ts'
 import type { FollowJob, Job } from '../jobs/schema.ts'
-import { EventItems } from './event-feed.ts'
+import { EventItems, type FeedEvent } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = ['started', 'progress', 'completed', 'failed', 'canceled'].map((change) => `job.${change}`)
@@ -18,8 +18,12 @@ export async function followJob(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<JobChange>>> {
   const { id } = await getJob(scope, { jobId })
-  const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })
-  return toJobChanges(scope, id, events)
+  const isMatch = ({ data }: FeedEvent) => data['jobId'] === id
+  return toJobChanges(
+    scope,
+    id,
+    await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal, isMatch }),
+  )
 }
 
 async function* toJobChanges(
@@ -28,8 +32,8 @@ async function* toJobChanges(
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<JobChange>> {
   for await (const item of events) {
-    if (!('event' in item)) yield [item.cursor, { type: item.type }]
-    else if (item.event.data['jobId'] === jobId) {
+    if ('start' in item) yield [item.cursor, item.start]
+    else {
       const load = async (): Promise<JobChange> => ({ type: 'job', job: await getJob(scope, { jobId }) })
       yield [item.cursor, await ITEMS.get(item.event, '', load)]
     }

@@ -2,7 +2,7 @@ import { Conversation as ConversationRow, Message as MessageRow } from '../../mo
 import type { Scope } from '../../scope/scope.ts'
 import { type FollowMessages, Message } from '../conversations/schema.ts'
 import { attachMedia } from '../media/queries.ts'
-import { EventItems } from './event-feed.ts'
+import { EventItems, type FeedEvent } from './event-feed.ts'
 import { followEvents, type StreamItem, type StreamStart } from './follow-events.ts'
 
 const TYPES = [
@@ -33,22 +33,24 @@ export async function followMessages(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<MessageChange>>> {
   await scope.get(ConversationRow, conversationId)
-  const events = await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal })
-  return toMessageChanges(scope, conversationId, events)
+  const isMatch = ({ data }: FeedEvent) => data['conversationId'] === conversationId
+  return toMessageChanges(
+    scope,
+    await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal, isMatch }),
+  )
 }
 
 async function* toMessageChanges(
   scope: Scope,
-  conversationId: string,
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<MessageChange>> {
   for await (const item of events) {
-    if (!('event' in item)) {
-      yield [item.cursor, { type: item.type }]
+    if ('start' in item) {
+      yield [item.cursor, item.start]
       continue
     }
     const { messageId } = item.event.data
-    if (item.event.data['conversationId'] !== conversationId || !messageId) continue
+    if (!messageId) continue
     const change = await ITEMS.get(item.event, '', () => loadMessageChange(scope, messageId))
     if (change) yield [item.cursor, change]
   }

@@ -28,7 +28,12 @@ export async function followRun(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<StreamItem<RunChange>>> {
   const run = await scope.get(RunRow, runId)
-  return toRunChanges(scope, run, await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal }))
+  const isMatch = (event: FeedEvent) => mayChange(run, event)
+  return toRunChanges(
+    scope,
+    run,
+    await followEvents(scope, { after: lastEventId ?? null, types: TYPES, signal, isMatch }),
+  )
 }
 
 async function* toRunChanges(
@@ -37,12 +42,11 @@ async function* toRunChanges(
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<RunChange>> {
   for await (const item of events) {
-    if (!('event' in item)) {
-      yield [item.cursor, { type: item.type }]
+    if ('start' in item) {
+      yield [item.cursor, item.start]
       continue
     }
     const { cursor, event } = item
-    if (!mayChange(run, event)) continue
     const change = await ITEMS.get(event, run.id, () => loadRunChange(scope, run, event))
     if (change) yield [cursor, change]
   }
