@@ -59,6 +59,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
     }
     const context = sealContext(tx.tenantId, channelId)
     const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)
+    // Of a connected channel, too: its pause ends, and what waits for it is sent at once.
     const isReconnected = status === 'connected' || (hasSecrets && existing.status === 'degraded')
     tx.audit?.compareWith({ ...existing.settings, ...existing }, { isChanged: isReconnected })
     await tx
