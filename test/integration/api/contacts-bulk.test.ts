@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import { buildContact, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { say } from '../../support/steps.ts'
 import { recordStatements } from '../../support/statements.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 type Result = { index: number; status: string; id: string | null; error: { code: string; message: string } | null }
@@ -175,6 +177,33 @@ describe('POST /api/contacts/bulk', () => {
     await bulk([{ name: 'Greeted', phone: newPhone() }], { startWorkflows: true })
     expect(await countRuns()).to.equal(1)
   })
+
+  for (const matchBy of ['phone', 'email', 'externalId'] as const) {
+    it(`leaves a contact alone that another call changes or deletes after it was found by ${matchBy}`, async () => {
+      const [changed, deleted] = [
+        { phone: newPhone(), email: 'ann@example.com', externalId: 'crm-1' },
+        { phone: newPhone(), email: 'bob@example.com', externalId: 'crm-2' },
+      ]
+      const contact = await buildContact(workspace, { name: 'Ann', ...changed })
+      const other = await buildContact(workspace, { name: 'Bob', ...deleted })
+      const tx = await app.system.db.transaction()
+      const later = { phone: newPhone(), email: 'new@example.com', externalId: 'crm-3' }
+      const row = { phone: later.phone, phone_key: later.phone, email: later.email, external_id: later.externalId }
+      await tx('contacts').where('id', contact.id).update(row)
+      await tx('contacts').where('id', other.id).delete()
+      const items = [changed, deleted].map((item) => ({
+        [matchBy]: item[matchBy],
+        name: 'Other',
+        fields: { plan: 'x' },
+      }))
+      const answer = bulk(items, { matchBy, mode: 'update' })
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
+      await tx.commit()
+      const { results } = await answer
+      expect(results.map(({ error }) => error?.code)).to.deep.equal(['contact_changed', 'contact_changed'])
+      expect(await get(contact.id)).to.deep.include({ ...later, name: 'Ann', fields: {} })
+    })
+  }
 
   it('takes an external ID that others take at the same time for one contact only', async () => {
     const contacts = await Promise.all(Array.from({ length: 6 }, () => buildContact(workspace)))

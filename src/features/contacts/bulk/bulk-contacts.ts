@@ -10,7 +10,7 @@ import { changeTags } from '../change-tags.ts'
 import { applyChanges, type Change, toChange } from './apply-changes.ts'
 import { findContacts, findOwners, findPhoneOwners, listTagNames, lockContacts } from './find-contacts.ts'
 import { insertContacts } from './insert-contacts.ts'
-import { invalid, type Person, readPersons } from './persons.ts'
+import { invalid, type Person, readPersons, toKey } from './persons.ts'
 import type { BulkContacts, BulkResult, BulkResults } from './schema.ts'
 
 export type Outcome =
@@ -138,16 +138,17 @@ type Existing = {
 }
 
 /** Returns the change of the contact of a person, or the reason why there is none. */
-function compare({ item }: Person, { ids, rows, owners, phoneOwners, options }: Existing): Change | ItemError {
+function compare({ key, item }: Person, { ids, rows, owners, phoneOwners, options }: Existing): Change | ItemError {
   const { mode, matchBy } = options
   const [id, ...others] = ids
   if (id === undefined) return describeMissing(item, mode, { owners, phoneOwners })
   if (others.length > 0) return { code: 'contact_ambiguous', message: `Several contacts have this ${matchBy}` }
   if (mode === 'create') return { code: 'contact_exists', message: `The contact ${id} has this ${matchBy}` }
   const row = rows.get(id)
-  return row
+  // It was found before it was locked: what it has now is not overwritten with the value that it was found by.
+  return row && toKey(row, matchBy) === key
     ? toChange(row, item, owners)
-    : { code: 'contact_changed', message: 'The contact was deleted meanwhile. Send the item again' }
+    : { code: 'contact_changed', message: 'The contact was changed or deleted meanwhile. Send the item again' }
 }
 
 function describeMissing(

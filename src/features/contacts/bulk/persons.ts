@@ -61,11 +61,13 @@ export function addItem(
   return person
 }
 
-/** Returns the value by which an item is found, in the form that is the same for one person. */
-function toKey({ phone, externalId, email }: BulkItem, matchBy: MatchBy): string | null {
+type Identified = Partial<Record<MatchBy, string | null | undefined>>
+
+/** Returns the value by which an item is found, in the form that is the same for one person; that of a contact as well. */
+export function toKey({ phone, externalId, email }: Identified, matchBy: MatchBy): string | null {
   if (matchBy === 'externalId') return externalId ?? null
   if (matchBy === 'email') return email?.toLowerCase() ?? null
-  return phone === undefined ? null : toPhoneKey(phone)
+  return phone ? toPhoneKey(phone) : null
 }
 
 function merge(former: BulkItem, later: BulkItem): BulkItem {
