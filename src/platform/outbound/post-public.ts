@@ -21,9 +21,12 @@ type PosterOptions = {
   allowsLoopback: boolean
 }
 
+type Post = { headers: Record<string, string>; body: string; timeoutMs: number }
+
 /**
  * Posts to a URL that a customer chose, over connections that are kept until it is closed: each was made under the rules
- * for addresses. Redirects are answers, and the bodies of answers are discarded.
+ * for addresses. Redirects are answers, and the bodies of answers are discarded. A request
+ * that got no answer, as its connection was closed, is repeated once after others were answered: it may arrive twice.
  */
 export class PublicPoster {
   readonly url: string
@@ -35,6 +38,8 @@ export class PublicPoster {
     for (const exchange of this.#exchanges) exchange.end('canceled')
   }
   #target: { origin: string; path: string } | undefined
+  /** True if a connection may have been kept. */
+  #hasKept = false
 
   /** Posts are canceled when the signal aborts. */
   constructor(options: PosterOptions, signal?: AbortSignal) {
@@ -47,12 +52,28 @@ export class PublicPoster {
 
   /** @throws OutboundError */
   async post(headers: Record<string, string>, body: string): Promise<PublicAnswer> {
+    const startedMs = performance.now()
+    const hasKept = this.#hasKept
+    try {
+      return await this.#exchange({ headers, body, timeoutMs: this.#options.timeoutMs })
+    } catch (error) {
+      // Receivers may close a connection that is kept at any time, also when a request is on its way.
+      const leftMs = this.#options.timeoutMs - (performance.now() - startedMs)
+      const isUnreachable = error instanceof OutboundError && error.code === 'unreachable'
+      if (!hasKept || !isUnreachable || leftMs <= 0) throw error
+      this.#hasKept = false
+      return await this.#exchange({ headers, body, timeoutMs: leftMs })
+    }
+  }
+
+  #exchange({ headers, body, timeoutMs }: Post): Promise<PublicAnswer> {
     const { origin, path } = (this.#target ??= this.#checkTarget())
     return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#options.timeoutMs, (result) => {
+      const exchange = new Exchange(timeoutMs, (result) => {
         this.#exchanges.delete(exchange)
-        if (result instanceof OutboundError) reject(result)
-        else resolve(result)
+        if (result instanceof OutboundError) return reject(result)
+        this.#hasKept = true
+        resolve(result)
       })
       this.#exchanges.add(exchange)
       if (this.#signal?.aborted) return exchange.end('canceled')

@@ -80,6 +80,24 @@ describe('PublicPoster', () => {
     expect(sockets.size).to.equal(3)
   })
 
+  it('repeats a request whose connection was closed once, if others were answered before', async () => {
+    const seen: string[] = []
+    let closed = 1
+    handle = (request, response) => {
+      seen.push(String(request.headers['x-n']))
+      if (seen.at(-1) === '2' && closed-- > 0) request.socket.destroy()
+      else response.end()
+    }
+    const poster = createPoster()
+    expect(await poster.post({ 'x-n': '1' }, '{}')).to.include({ status: 200 })
+    expect(await poster.post({ 'x-n': '2' }, '{}')).to.include({ status: 200 })
+    expect(seen).to.deep.equal(['1', '2', '2'])
+    closed = Infinity
+    expect(await errorCode(poster.post({ 'x-n': '2' }, '{}'))).to.equal('unreachable')
+    expect(await errorCode(poster.post({ 'x-n': '2' }, '{}'))).to.equal('unreachable')
+    expect(seen.slice(3)).to.deep.equal(['2', '2', '2'])
+  })
+
   it('does not take the announcement of an answer for one', async () => {
     handle = (_, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload' })
