@@ -95,9 +95,11 @@ function describe(type: string, info: TypeInfo, schemas: Record<string, Schema>)
   const name: Schema =
     type === 'custom.*' ? { type: 'string', pattern: '^custom\\.', examples: ['custom.order.paid'] } : { const: type }
   const kind = { $ref: `#/components/schemas/${toKind(info)}` }
-  // Without the resource, of which the other operations have examples.
-  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info) }
-  const example = buildExample({ type: 'object', properties: fields, required: Object.keys(fields) }, schemas)
+  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info), resource: toResourceSchema(info) }
+  const owner = `${info.resource ?? ''}s`
+  const example = buildExample({ type: 'object', properties: fields, required: Object.keys(fields) }, schemas, {
+    owner,
+  })
   const schema = { allOf: [kind, { type: 'object', properties: { type: name } }] }
   return {
     operationId: `webhooks.${type}`,
@@ -128,15 +130,17 @@ function toField(name: string): string {
   return name.replace(/\?$|\[\]$/, '')
 }
 
-function toSchema(info: TypeInfo): Schema {
-  const { resource } = info
-  const value: Schema = resource
+function toResourceSchema({ resource }: TypeInfo): Schema {
+  return resource
     ? { anyOf: [{ $ref: `#/components/schemas/${RESOURCE_SCHEMAS[resource]}` }, { type: 'null' }] }
     : { type: 'null' }
+}
+
+function toSchema(info: TypeInfo): Schema {
   return {
     allOf: [
       { $ref: '#/components/schemas/WebhookEvent' },
-      { type: 'object', properties: { data: toDataSchema(info), resource: value } },
+      { type: 'object', properties: { data: toDataSchema(info), resource: toResourceSchema(info) } },
     ],
   }
 }
