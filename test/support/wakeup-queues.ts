@@ -6,12 +6,19 @@ import { PostgresNotifications } from '../../src/platform/notifications/postgres
 const log = createLogger('silent')
 const TASKS = ['count', 'look', 'break', 'hold', 'other']
 
+type Options = {
+  limits?: JobLimits
+  /** Limits of each task, instead of those for the tasks of tests. */
+  limitsByTask?: Record<string, JobLimits>
+  pollMs?: number
+}
+
 /** A queue with the connections that one process has. */
 export type QueueOfProcess = { queue: WakeupQueue; close: () => Promise<void> }
 
 export async function openWakeupQueue(
   url: string,
-  { limits = { working: 4, all: 100 }, pollMs }: { limits?: JobLimits; pollMs?: number } = {},
+  { limits = { working: 4, all: 100 }, limitsByTask, pollMs }: Options = {},
 ): Promise<QueueOfProcess> {
   const notifications = new PostgresNotifications({ url, log })
   await notifications.open()
@@ -19,7 +26,7 @@ export async function openWakeupQueue(
     url,
     preparesStatements: true,
     notifications,
-    limits: Object.fromEntries(TASKS.map((task) => [task, limits])),
+    limits: limitsByTask ?? Object.fromEntries(TASKS.map((task) => [task, limits])),
     log,
     ...(pollMs === undefined ? {} : { pollMs }),
   })
