@@ -9,23 +9,27 @@ import { deliverWebhooksJob } from './jobs.ts'
 import { FAILURES_MIN, loadBodies, type SentDelivery } from './deliveries.ts'
 import { type DuePortion, readDuePortion } from './due-events.ts'
 import { recordPortion, type SentPortion } from './record-portion.ts'
-import { loadResources, type LoadedResource } from './resources.ts'
-import { EventSender, renderEvent, type Sent, type SentEvent } from './send-event.ts'
+import { countLoadable, loadResources, type LoadedResource } from './resources.ts'
+import { ANSWER_MAX_MS, EventSender, renderEvent, type Sent, type SentEvent } from './send-event.ts'
 
-/** Events whose resources are read together. They are in memory with those of the next ones. */
+/** Events whose resources are read together, if these are not too large. They are in memory with those of the next ones. */
 const LOADED_MAX = 100
 /** Failures of a portion, whose bodies are in memory until they are stored. */
 const FAILED_MAX = 25
+/** Size of these bodies at which no further event of a portion is sent. */
+const FAILED_BYTES_MAX = 1024 * 1024
 /** No further event of a portion is sent after this time, so that its results are stored soon. */
 const PORTION_MS = 5 * SECOND
 /** A portion ends in less time, with its last send. */
 const ENDPOINT_LEASE_MS = 30 * SECOND
 /** A lease that is older is renewed before events are sent, as reading them may have taken long. */
 const RENEWED_MS = 3 * SECOND
+/** Nothing is sent with a lease that is older: its rest is longer than a send. */
+const SENDING_MS = ENDPOINT_LEASE_MS - ANSWER_MAX_MS - 2 * SECOND
 /** A job leaves its place to other endpoints after this time. */
 const JOB_MS = 20 * SECOND
 
-/** The claim of an endpoint by this process. */
+/** The claim of an endpoint by this process. Its lease began at `claimedMs`. */
 type Claim = { scope: Scope; endpoint: EndpointRow; sender: EventSender; claimedMs: number; control: JobControl }
 
 /**
@@ -89,12 +93,15 @@ async function sendPortion(claimed: Claim, { retries, events, ...due }: DuePorti
 }
 
 /** Extends the lease by the time that the sends may take. Returns false if it was lost. */
-async function renew({ scope, endpoint }: Claim): Promise<boolean> {
+async function renew(claimed: Claim): Promise<boolean> {
+  const { scope, endpoint } = claimed
   const { id, claimCount } = endpoint
+  const startedMs = performance.now()
   const renewed = await scope.sql('renewClaim')`
     update webhook_endpoints e set leased_until = ${addMs(scope.now(), ENDPOINT_LEASE_MS)}
     where e.tenant_id = ${scope.tenantId} and e.id = ${id} and e.claim_count = ${claimCount} and e.status = 'enabled'
     returning 1`
+  claimed.claimedMs = startedMs
   return renewed.length > 0
 }
 
@@ -105,22 +112,31 @@ async function sendInOrder(claimed: Claim, events: readonly SentEvent[]): Promis
   const startedMs = performance.now()
   let failures = 0
   let failed = 0
+  let failedBytes = 0
   let resources: ReadonlyMap<string, LoadedResource> = new Map()
-  let next = loadNext(claimed, events, 0)
+  let next = loadNext(claimed, events)
   for (const [index, event] of events.entries()) {
-    if (index % LOADED_MAX === 0) {
-      resources = await next
-      next = loadNext(claimed, events, index + LOADED_MAX)
+    if (index === next.start) {
+      try {
+        resources = await next.loaded
+      } catch (error) {
+        // What was sent is recorded first.
+        if (results.length === 0) throw error
+        break
+      }
+      next = loadNext(claimed, events, next.end)
     }
     await control.giveWay?.()
+    if (!maySend(claimed)) break
     const rendered = renderEvent(endpoint, event, resources)
     const sent = await sender.send(event, rendered.body)
     if (isCutOff(sent, control)) break
     results.push({ event, rendered: sent.isDelivered ? undefined : rendered, isKept: false, delivery: undefined, sent })
     failures = sent.isDelivered ? 0 : failures + 1
     failed += sent.isDelivered ? 0 : 1
+    failedBytes += sent.isDelivered ? 0 : Buffer.byteLength(rendered.body)
     const isStopped = sent.pausedUntil !== null || sent.isGone || control.signal?.aborted === true
-    if (isStopped || failures === FAILURES_MIN || failed === FAILED_MAX) break
+    if (isStopped || failures === FAILURES_MIN || failed === FAILED_MAX || failedBytes >= FAILED_BYTES_MAX) break
     if (performance.now() - startedMs > PORTION_MS) break
   }
   return results
@@ -138,6 +154,8 @@ async function sendAgain(claimed: Claim, retries: readonly DeliveryRow[]): Promi
     claimed,
     retries.filter(({ id }) => !bodies.has(id)),
   )
+  await control.giveWay?.()
+  if (!maySend(claimed)) return []
   const results = retries.map(async (delivery): Promise<SentDelivery[]> => {
     const body = bodies.get(delivery.id)
     const rendered = body ?? renderEvent(endpoint, delivery, resources)
@@ -147,16 +165,24 @@ async function sendAgain(claimed: Claim, retries: readonly DeliveryRow[]): Promi
   return (await Promise.all(results)).flat()
 }
 
-/** Starts to load the resources of some events while those before them are sent. */
-function loadNext(claimed: Claim, events: readonly SentEvent[], start: number): Promise<Map<string, LoadedResource>> {
-  const loaded = load(claimed, events.slice(start, start + LOADED_MAX))
+/** Resources of the events from `start` to before `end`, which are loaded while those before them are sent. */
+type NextResources = { start: number; end: number; loaded: Promise<Map<string, LoadedResource>> }
+
+function loadNext(claimed: Claim, events: readonly SentEvent[], start = 0): NextResources {
+  const end = start + countLoadable(events.slice(start, start + LOADED_MAX))
+  const loaded = load(claimed, events.slice(start, end))
   // Without a further event, nobody waits for it.
   loaded.catch(() => undefined)
-  return loaded
+  return { start, end, loaded }
 }
 
 function load({ scope, endpoint }: Claim, events: readonly SentEvent[]): Promise<Map<string, LoadedResource>> {
   return endpoint.payload === 'full' ? loadResources(scope, events) : Promise.resolve(new Map())
+}
+
+/** Returns false if a send might take longer than the lease. */
+function maySend({ claimedMs }: Claim): boolean {
+  return performance.now() - claimedMs < SENDING_MS
 }
 
 /** A send that the end of the process has cut off is no attempt: another process makes it. */

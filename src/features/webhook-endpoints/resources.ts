@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { EventData } from '../../models/automation.ts'
 import { Message as MessageRow, Template as TemplateRow, Channel as ChannelRow } from '../../models/messaging.ts'
+import { isTransient } from '../../platform/database/database.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { findEventType, type Resource, RESOURCES } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -22,6 +23,12 @@ import { toTemplate } from '../templates/queries.ts'
 import { Template } from '../templates/schema.ts'
 import { loadWorkflows } from '../workflows/queries.ts'
 import { Workflow } from '../workflows/schema.ts'
+
+/** Sizes of the largest objects, roughly: a definition, and the content of a message or the fields of a contact. */
+const WORKFLOW_BYTES_MAX = 512 * 1024
+const OTHER_BYTES_MAX = 64 * 1024
+/** Objects of this size are in memory together. */
+const LOADED_BYTES_MAX = 100 * OTHER_BYTES_MAX
 
 type Item = { id: string; contactId?: string | null; contact?: { id: string } | null }
 
@@ -87,10 +94,24 @@ export async function loadResources(scope: Scope, events: readonly EventRef[]): 
   return new Map(loaded.flat())
 }
 
+/** Returns how many of the events, at least one, have resources that may be in memory together. */
+export function countLoadable(events: readonly EventRef[]): number {
+  const counted = new Set<string>()
+  let bytes = 0
+  for (const [index, event] of events.entries()) {
+    const reference = findReference(event)
+    const key = toResourceKey(event)
+    if (!reference || !key || counted.has(key)) continue
+    counted.add(key)
+    bytes += reference.resource === 'workflow' ? WORKFLOW_BYTES_MAX : OTHER_BYTES_MAX
+    if (bytes > LOADED_BYTES_MAX) return index
+  }
+  return events.length
+}
+
 async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[string, LoadedResource][]> {
-  const { schema, load: loadItems } = SOURCES[resource]
-  const select = createSelect(schema, 'text')
-  const items = await loadItems(scope, ids)
+  const select = createSelect(SOURCES[resource].schema, 'text')
+  const items = await loadItems(scope, resource, ids)
   return items.flatMap((item): [string, LoadedResource][] => {
     try {
       const contactId = item.contactId ?? item.contact?.id ?? null
@@ -101,6 +122,22 @@ async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[s
       return []
     }
   })
+}
+
+/** Reads objects together, or one by one if that fails, so that a damaged one does not hold up the events of others. */
+async function loadItems(scope: Scope, resource: Resource, ids: string[]): Promise<Item[]> {
+  try {
+    return await SOURCES[resource].load(scope, ids)
+  } catch (error) {
+    if (isTransient(error)) throw error
+    if (ids.length === 1) {
+      scope.log.error({ err: error, tenantId: scope.tenantId, resource, id: ids[0] }, 'a webhook has no resource')
+      return []
+    }
+    const items: Item[] = []
+    for (const id of ids) items.push(...(await loadItems(scope, resource, [id])))
+    return items
+  }
 }
 
 /** Returns the key of what an event is about in the result of `loadResources`; undefined if it is about no object. */

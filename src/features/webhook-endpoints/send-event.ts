@@ -6,7 +6,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { toResourceKey, type LoadedResource } from './resources.ts'
 import { openSigningKeys, signDelivery } from './signatures.ts'
 
-const ANSWER_MAX_MS = 15 * SECOND
+export const ANSWER_MAX_MS = 15 * SECOND
 /** A larger body is sent without its resource: an event is to be read at once. */
 const BODY_BYTES_MAX = 256 * 1024
 const RETRY_AFTER_MAX_MS = HOUR
@@ -54,9 +54,10 @@ export class EventSender {
   /** Sends are cut off when the signal aborts. */
   constructor(scope: Scope, endpoint: EndpointRow, signal?: AbortSignal) {
     this.#scope = scope
+    // A secret that cannot be read must leave no poster, which listens to the signal.
+    this.signAs(endpoint)
     const { allowsLoopback } = scope
     this.#poster = new PublicPoster({ url: endpoint.url, timeoutMs: ANSWER_MAX_MS, allowsLoopback }, signal)
-    this.signAs(endpoint)
   }
 
   /** Signs from now on with the secrets of the endpoint as it is now. */
