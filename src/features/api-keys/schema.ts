@@ -128,15 +128,18 @@ export const UpdateApiKey = z.strictObject({
 })
 export type UpdateApiKey = z.infer<typeof UpdateApiKey>
 
+/** How long a secret works that is replaced. */
+export const overlap = duration
+  .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
+  .optional()
+  .meta({
+    description:
+      'How long the present secret works beside the new one: 24 hours by default, at most 7 days. `0s` ends it at once',
+    examples: ['24h'],
+  })
+
 export const RotateApiKey = z.strictObject({
   apiKeyId: id,
-  overlap: duration
-    .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
-    .optional()
-    .meta({
-      description:
-        'How long the present secret works beside the new one: 24 hours by default, at most 7 days. `0s` ends it at once',
-      examples: ['24h'],
-    }),
+  overlap,
 })
 export type RotateApiKey = z.infer<typeof RotateApiKey>

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { duration } from '../../engine/language/definition/duration.ts'
-import { DAY } from '../../platform/time.ts'
 import { id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
+import { overlap } from '../api-keys/schema.ts'
 import { eventTypes } from '../events/schema.ts'
 
-const OVERLAP_MAX = 7 * DAY
 const EXAMPLE_URL = 'https://shop.example.com/webhooks/parley'
 
 const url = text(2000).meta({
@@ -102,13 +100,7 @@ export type UpdateWebhookEndpoint = z.infer<typeof UpdateWebhookEndpoint>
 
 export const RotateEndpointSecret = z.strictObject({
   webhookEndpointId: id,
-  overlap: duration
-    .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
-    .optional()
-    .meta({
-      description: 'How long deliveries are signed with the present secret as well: `0s` to `7d`, 24 hours by default',
-      examples: ['24h'],
-    }),
+  overlap,
 })
 export type RotateEndpointSecret = z.infer<typeof RotateEndpointSecret>
 
