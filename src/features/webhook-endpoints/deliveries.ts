@@ -22,7 +22,7 @@ const FAILING_MAX_MS = 5 * DAY
 const UNKNOWN_AFTER_MS = 2 * DAY
 /** An endpoint that answers nothing is tried again after this time. */
 export const UNREACHABLE_PAUSE_MS = 30 * SECOND
-/** Failures in a row after which a receiver counts as one that does not answer. */
+/** Events in a row that fail before a receiver counts as one that does not answer. */
 export const FAILURES_MIN = 5
 
 /** An event that was sent, with its delivery if it had been sent before. */
@@ -175,6 +175,24 @@ export async function forgetBodies(tx: Scope, endpointId: string): Promise<void>
       and d.endpoint_id = ${endpointId} and d.status = 'waiting'`
 }
 
+/** Counts other events that failed since the last success, up to as many as matter; none unless all of these have failed. */
+export async function countFailuresBefore(
+  scope: Scope,
+  { id, failingSince }: Pick<EndpointRow, 'id' | 'failingSince'>,
+  results: readonly SentDelivery[],
+): Promise<number> {
+  const isEnough = results.length >= FAILURES_MIN || results.some(({ sent }) => sent.isDelivered)
+  if (results.length === 0 || isEnough || failingSince === null) return 0
+  const again = results.flatMap(({ delivery }) => delivery?.id ?? [])
+  const [row] = await scope.sql<{ count: number }>('countFailedEvents')`
+    select count(*)::int as count from (
+      select from webhook_deliveries d
+      where d.tenant_id = ${scope.tenantId} and d.endpoint_id = ${id} and d.status = 'waiting' and d.attempt_count > 0
+        and d.updated_at >= ${failingSince} and d.id <> all(${again}::uuid[])
+      limit ${FAILURES_MIN}) counted`
+  return row?.count ?? 0
+}
+
 type Health = Pick<EndpointRow, 'failingSince' | 'failedAt' | 'pausedUntil'> & {
   /** The columns of an endpoint that is disabled by the attempts. */
   disabled?: Partial<EndpointRow>
@@ -183,14 +201,13 @@ type Health = Pick<EndpointRow, 'failingSince' | 'failedAt' | 'pausedUntil'> & {
 /** Columns of an endpoint after attempts, the newest results last. */
 export function toHealth(
   { failingSince, failedAt }: Pick<EndpointRow, 'failingSince' | 'failedAt'>,
-  sent: readonly Sent[],
-  now: Date,
+  { sent, failuresBefore, now }: { sent: readonly Sent[]; failuresBefore: number; now: Date },
 ): Health {
   if (sent.length === 0) return { failingSince, failedAt, pausedUntil: null }
   const pauses = sent.flatMap(({ pausedUntil }) => pausedUntil ?? [])
   const asked = pauses.length > 0 ? new Date(Math.max(...pauses.map((pause) => pause.getTime()))) : null
   const hasSuccess = sent.some(({ isDelivered }) => isDelivered)
-  const isUnreachable = !hasSuccess && sent.length >= FAILURES_MIN
+  const isUnreachable = !hasSuccess && sent.length + failuresBefore >= FAILURES_MIN
   const pausedUntil = asked ?? (isUnreachable ? addMs(now, UNREACHABLE_PAUSE_MS) : null)
   // After a time without any attempt it is not known whether the receiver was away all the time.
   const isContinued = failedAt !== null && now.getTime() - failedAt.getTime() < UNKNOWN_AFTER_MS

@@ -1,7 +1,14 @@
 import { WebhookEndpoint as EndpointRow } from '../../models/automation.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { giveUpWaiting, type SentDelivery, storeResults, toHealth, UNREACHABLE_PAUSE_MS } from './deliveries.ts'
+import {
+  countFailuresBefore,
+  giveUpWaiting,
+  type SentDelivery,
+  storeResults,
+  toHealth,
+  UNREACHABLE_PAUSE_MS,
+} from './deliveries.ts'
 import type { DuePortion } from './due-events.ts'
 
 /** A portion of due events, with the results of those that were sent. */
@@ -22,11 +29,11 @@ export async function recordPortion(
 ): Promise<EndpointRow | undefined> {
   const { id, claimCount } = endpoint
   const now = scope.now()
-  const { failingSince, failedAt, disabled, ...health } = toHealth(
-    endpoint,
-    results.map(({ sent }) => sent),
+  const { failingSince, failedAt, disabled, ...health } = toHealth(endpoint, {
+    sent: results.map(({ sent }) => sent),
+    failuresBefore: await countFailuresBefore(scope, endpoint, results),
     now,
-  )
+  })
   const pausedUntil = health.pausedUntil ?? (isFull && !hasMore ? addMs(now, UNREACHABLE_PAUSE_MS) : null)
   const goesOn = hasMore && !disabled && pausedUntil === null
   const hasRetries = endpoint.dueAt !== null || results.some(({ sent }) => !sent.isDelivered)
