@@ -11,6 +11,8 @@ type NewJob = {
   id?: string
   type: JobType
   input: Record<string, unknown>
+  /** The position from which the lines are read; null for the first one. */
+  cursor?: Record<string, unknown> | null
   /** The number of lines. */
   total: number
   /** Identifies the call, whose repetition gets the same job. */
@@ -28,7 +30,7 @@ type NewJob = {
  */
 export async function createJob(
   tx: Scope,
-  { id = newId(), type, input, total, digest, again = false, hasFile = false }: NewJob,
+  { id = newId(), type, input, cursor = null, total, digest, again = false, hasFile = false }: NewJob,
 ): Promise<{ job: Job; isNew: boolean }> {
   const existing = digest && !again ? await findJob(tx, digest) : undefined
   if (existing) return { job: existing, isNew: false }
@@ -36,9 +38,9 @@ export async function createJob(
   if (digest && again) await tx.query(JobRow).where({ digest }).patch({ digest: null })
   const now = tx.now()
   const inserted = await tx.sql('insertJob')`
-    insert into jobs (tenant_id, id, type, status, input, digest, has_file, total, actor, work_at, created_at, updated_at)
-    values (${tx.tenantId}, ${id}, ${type}, 'queued', ${JSON.stringify(input)}::jsonb, ${digest ?? null}, ${hasFile},
-      ${total}, ${JSON.stringify(toJobActor(tx.actor))}::jsonb, ${now}, ${now}, ${now})
+    insert into jobs (tenant_id, id, type, status, input, cursor, digest, has_file, total, actor, work_at, created_at, updated_at)
+    values (${tx.tenantId}, ${id}, ${type}, 'queued', ${JSON.stringify(input)}::jsonb, ${cursor && JSON.stringify(cursor)}::jsonb,
+      ${digest ?? null}, ${hasFile}, ${total}, ${JSON.stringify(toJobActor(tx.actor))}::jsonb, ${now}, ${now}, ${now})
     on conflict (tenant_id, digest) where digest is not null do nothing returning id`
   const concurrent = inserted.length === 0 && digest ? await findJob(tx, digest) : undefined
   if (concurrent) return { job: concurrent, isNew: false }

@@ -89,7 +89,7 @@ export class EventFeed {
     if (position < this.#end) {
       const first = this.#recent.findIndex((event) => event.position > position)
       const events = first === -1 ? [] : this.#recent.slice(first)
-      return { events: types ? events.filter(({ type }) => matches(types, type)) : events, end: this.#end }
+      return { events: types ? events.filter(({ type }) => isOfTypes(types, type)) : events, end: this.#end }
     }
     this.#waiting.add(wake)
     this.#readNew()
@@ -159,8 +159,8 @@ export class EventFeed {
   }
 }
 
-/** `types` may have the patterns of a resource, such as `message.*`. */
-function matches(types: ReadonlySet<string>, type: string): boolean {
+/** Returns true for a type of the list, which may have the patterns of a resource, such as `message.*`. */
+export function isOfTypes(types: ReadonlySet<string>, type: string): boolean {
   return types.has(type) || types.has(`${type.split('.', 1)[0]}.*`)
 }
 

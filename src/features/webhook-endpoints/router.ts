@@ -25,7 +25,7 @@ const UPDATE = {
 const ROTATE = {
   example: { overlap: '24h' },
   description:
-    'Returns a new `secret`. Until the end of the `overlap`, 24 hours unless another is given, deliveries have a signature of the present one as well. With `0s` it ends at once.',
+    'Returns a new `secret`. Until the end of the `overlap`, 24 hours unless another is given, deliveries have a signature of the present one as well. With `0s` it ends at once. A key needs no scopes for reading what is sent, as it goes to the same address.',
 }
 
 const DELIVERIES = {
@@ -36,7 +36,7 @@ const DELIVERIES = {
 const RECOVER = {
   status: 202,
   description:
-    'Starts a job that sends the events of a time again that did not arrive, or that the endpoint missed while it was disabled: those of its types that the workspace still has, at most 100,000. What was delivered, or waits for a retry, is `unchanged`.',
+    'Starts a job that sends the events of a time again that did not arrive, or that the endpoint missed while it was disabled: those of its present types since its creation that the workspace still has, at most 100,000. The endpoint must be enabled. A result has the ID of its event: `created` or `updated` if the event is to be sent now, `unchanged` if it was delivered, waits for a retry, or is of a type that is not wanted any more. A key needs the scopes for reading what is sent.',
 } as const
 
 const DELIVERY = {
@@ -47,7 +47,7 @@ const DELIVERY = {
 const TEST = {
   unaudited: 'it stores nothing',
   description:
-    'Posts an event of the type `webhook_endpoint.tested` and returns what the receiver answers within 15 seconds. Nothing is recorded.',
+    'Posts an event of the type `webhook_endpoint.tested` and returns what the receiver answers within 15 seconds. Nothing is recorded. A key needs no scopes for reading what is sent, as a test has no content.',
 }
 
 const REDELIVER = {

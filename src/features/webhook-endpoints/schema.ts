@@ -123,23 +123,29 @@ const Attempt = z.object({
 
 export const RecoverEvents = z.strictObject({
   webhookEndpointId: id,
-  since: timestampInput.meta({ description: 'Events from this time on', examples: ['2026-03-02T08:00:00Z'] }),
-  until: timestampInput
-    .optional()
-    .meta({ description: 'Events before this time, now by default', examples: ['2026-03-02T10:00:00Z'] }),
+  since: timestampInput.meta({
+    description: 'Events from this time on, and from the creation of the endpoint on',
+    examples: ['2026-03-02T08:00:00Z'],
+  }),
+  until: timestampInput.optional().meta({
+    description: 'Events before this time, which is after `since`; now by default',
+    examples: ['2026-03-02T10:00:00Z'],
+  }),
 })
 export type RecoverEvents = z.infer<typeof RecoverEvents>
 
 /** The input that the job of a recovery stores. */
 export const RecoveryInput = z.object({
-  endpointId: z.string(),
+  webhookEndpointId: z.string(),
   types: z.array(z.string()).nullable(),
-  /** The position of the endpoint: what is behind it is sent anyway. */
-  end: z.number(),
   since: z.string(),
   until: z.string(),
 })
 export type RecoveryInput = z.infer<typeof RecoveryInput>
+
+/** The position and the number of the last line, and the position of the endpoint when the job was created. */
+export const RecoveryCursor = z.object({ after: z.number(), line: z.number(), end: z.number() })
+export type RecoveryCursor = z.infer<typeof RecoveryCursor>
 
 export const deliveryStatus = z.enum(['delivered', 'waiting', 'failed'])
 

@@ -126,6 +126,7 @@ export const ERROR_CODES = [
   'value_too_large',
   'version_conflict',
   'webhook_body_not_kept',
+  'webhook_endpoint_disabled',
   'workflow_already_published',
   'workflow_archived',
   'workflow_has_runs',

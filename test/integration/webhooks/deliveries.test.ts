@@ -7,6 +7,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../src/platform/time.ts'
 import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { listEmailsTo } from '../../support/mail.ts'
+import { countLockWaits } from '../../support/lock-waits.ts'
 import { json, ScriptedServer } from '../../support/scripted-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { readEvents, verify } from '../../support/webhook-receiver.ts'
@@ -408,6 +409,84 @@ describe('webhook deliveries', () => {
     await recover()
     await app.work()
     expect(contactIds()).to.have.length(2)
+  })
+
+  it('are made again of the time since the creation of the endpoint, and named by the IDs of their events', async () => {
+    const since = app.clock.now().toISOString()
+    await createContacts(1)
+    app.clock.advance(MINUTE)
+    const endpoint = await subscribe({ types: ['contact.created'] })
+    const createdAt = app.clock.now().toISOString()
+    receiver.replyWith(BROKEN)
+    app.clock.advance(MINUTE)
+    await createContacts(1)
+    await app.work()
+    app.clock.advance(MINUTE)
+    receiver.replyWith(OK)
+    const { id, input } = await workspace.call('POST', `/api/webhook-endpoints/${endpoint.id}/recover`, { since })
+    expect(input).to.deep.equal({
+      webhookEndpointId: endpoint.id,
+      types: ['contact.created'],
+      since: createdAt,
+      until: app.clock.now().toISOString(),
+    })
+    await app.work()
+    const [event, ...others] = readEvents(receiver, endpoint.secret)
+    expect(others).to.deep.equal([])
+    const results = await workspace.request('GET', `/api/jobs/${id}/results`)
+    expect(JSON.parse(results.body)).to.deep.equal({ line: 1, status: 'unchanged', id: event?.id, error: null })
+  })
+
+  it('are made again only of the types that the endpoint wants by then', async () => {
+    const endpoint = await subscribe({ types: ['contact.created'] })
+    await workspace.call('PATCH', `/api/webhook-endpoints/${endpoint.id}`, { status: 'disabled' })
+    await createContacts(1)
+    await workspace.call('PATCH', `/api/webhook-endpoints/${endpoint.id}`, { status: 'enabled' })
+    app.clock.advance(MINUTE)
+    let jobId = ''
+    await app.system.db.transaction(async (trx) => {
+      // The job waits for the endpoint.
+      await trx('webhook_endpoints')
+        .where('id', endpoint.id)
+        .update({ types: ['custom.*'] })
+      const since = '2020-01-01T00:00:00Z'
+      ;({ id: jobId } = await workspace.call('POST', `/api/webhook-endpoints/${endpoint.id}/recover`, { since }))
+      await waitUntil(async () => (await countLockWaits(app)) > 0)
+    })
+    await app.work()
+    const { status, counts } = await workspace.call('GET', `/api/jobs/${jobId}`)
+    expect({ status, ...counts }).to.include({ status: 'completed', total: 1, created: 0, unchanged: 1 })
+    expect(receiver.calls).to.have.length(0)
+  })
+
+  it('are not made again in a time that ends before it starts, nor of an endpoint that is disabled', async () => {
+    const endpoint = await subscribe()
+    const recover = (body: object) =>
+      workspace.request('POST', `/api/webhook-endpoints/${endpoint.id}/recover`, {
+        since: '2026-03-02T08:00:00Z',
+        ...body,
+      })
+    const backwards = await recover({ until: '2026-03-01T08:00:00Z' })
+    expect([backwards.status, backwards.body.details?.[0]?.path]).to.deep.equal([400, 'until'])
+    const future = await recover({ since: '2100-03-02T08:00:00Z' })
+    expect([future.status, future.body.details?.[0]?.path]).to.deep.equal([400, 'since'])
+    await workspace.call('PATCH', `/api/webhook-endpoints/${endpoint.id}`, { status: 'disabled' })
+    const disabled = await recover({})
+    expect([disabled.status, disabled.body.code]).to.deep.equal([409, 'webhook_endpoint_disabled'])
+  })
+
+  it('rest when five events have failed one after the other, however far apart', async () => {
+    const endpoint = await subscribe({ types: ['contact.created'] })
+    receiver.replyWith(BROKEN)
+    const pauses: unknown[] = []
+    for (let n = 0; n < 5; n += 1) {
+      app.clock.advance(SECOND / 2)
+      await createContacts(1)
+      await app.work()
+      pauses.push((await get(endpoint)).pausedUntil !== null)
+    }
+    expect(pauses).to.deep.equal([false, false, false, false, true])
+    expect(receiver.calls).to.have.length(5)
   })
 
   it('do not wait for the end of an answer', async () => {
