@@ -128,7 +128,7 @@ export const UpdateApiKey = z.strictObject({
 })
 export type UpdateApiKey = z.infer<typeof UpdateApiKey>
 
-/** How long a secret works that is replaced. */
+/** The time for which a secret still works that is replaced. */
 export const overlap = duration
   .refine((ms) => ms <= OVERLAP_MAX, 'must be at most 7 days')
   .optional()

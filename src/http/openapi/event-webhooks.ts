@@ -95,7 +95,10 @@ function describe(type: string, info: TypeInfo, schemas: Record<string, Schema>)
   const name: Schema =
     type === 'custom.*' ? { type: 'string', pattern: '^custom\\.', examples: ['custom.order.paid'] } : { const: type }
   const kind = { $ref: `#/components/schemas/${toKind(info)}` }
-  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info), resource: toResourceSchema(info) }
+  // The examples with all resources would be a tenth of the document.
+  const isFirst = listTypes().find(([, { resource }]) => resource === info.resource)?.[0] === type
+  const resource = isFirst || !info.resource ? { resource: toResourceSchema(info) } : {}
+  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info), ...resource }
   const owner = `${info.resource ?? ''}s`
   const example = buildExample({ type: 'object', properties: fields, required: Object.keys(fields) }, schemas, {
     owner,
