@@ -1,8 +1,8 @@
-import { type SqlFragment, sqlFragment } from '../platform/database/statements/statement.ts'
+import { type SqlFragment, sqlFragment, sqlText } from '../platform/database/statements/statement.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 
 /** More than are ever deleted at once. One that is left out is found by the statements that claim its work. */
-const KNOWN_MAX = 10_000
+export const KNOWN_MAX = 10_000
 
 /**
  * SQL condition that a workspace was not deleted. The statements that claim work have it, so that nothing is claimed after
@@ -28,6 +28,14 @@ export class DeletedWorkspaces {
 
   has(tenantId: string): boolean {
     return this.#ids.has(tenantId)
+  }
+
+  /**
+   * SQL condition that the row `alias` is of none of them. A statement that reads a limited number of rows of all tenants has
+   * it, as rows for which nothing is done would otherwise take the places of others.
+   */
+  exceptSql(alias: string): SqlFragment {
+    return sqlFragment`${sqlText(alias)}.tenant_id <> all(${[...this.#ids]}::uuid[])`
   }
 
   /** Reads them, and forgets those that are purged. Of what is announced meanwhile nothing is lost. */

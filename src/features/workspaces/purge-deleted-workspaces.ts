@@ -1,7 +1,9 @@
+import { FOREIGN_KEY_VIOLATION, sqlState } from '../../platform/database/database.ts'
 import { joinFragments, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { TENANT_TABLES } from '../../platform/database/statements/tables.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { SECOND } from '../../platform/time.ts'
+import { KNOWN_MAX } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { purgeTenantWrites, toStoreKey } from '../media/media-writes.ts'
@@ -20,7 +22,7 @@ const LAST: readonly Table[] = ['kept_count_deltas', 'kept_counts', 'media_write
 const TABLES: readonly Table[] = TENANT_TABLES.filter((table) => table !== 'deleted_workspaces')
 
 /** Each table precedes those that its foreign keys name. */
-const ORDER: readonly Table[] = [...TABLES.filter((table) => !LAST.includes(table)).reverse(), ...LAST]
+export const ORDER: readonly Table[] = [...TABLES.filter((table) => !LAST.includes(table)).reverse(), ...LAST]
 
 /** Columns by which rows refer to others of their table. */
 export const SELF_REFERENCES: Partial<Record<Table, readonly string[]>> = {
@@ -41,20 +43,39 @@ type Receipt = { place: number; counts: Record<string, number>; files: number }
 export async function purgeDeletedWorkspaces(system: SystemScope): Promise<void> {
   let tenantIds = await system.deletedWorkspaces.refresh(() => listUnfinished(system))
   const endsAtMs = performance.now() + RUN_MAX_MS
-  while (tenantIds.length > 0 && performance.now() < endsAtMs) {
+  const hasTime = () => performance.now() < endsAtMs
+  while (tenantIds.length > 0 && hasTime()) {
     const unfinished: string[] = []
     const rows = tenantIds.map((tenantId) => ({ tenantId }))
     await forEachTenant(rows, { log: system.log, task: 'purge deleted workspaces' }, async (tenantId) => {
-      if (await purgePortion(system, tenantId)) unfinished.push(tenantId)
+      if (hasTime() && (await purgeOrRestart(system, tenantId))) unfinished.push(tenantId)
     })
     tenantIds = unfinished
   }
 }
 
+/** In a random order, as a run may end before each one had its turn. */
 async function listUnfinished(system: SystemScope): Promise<string[]> {
   const rows = await system.sql<{ id: string }>('listDeletedWorkspaces')`
-    select workspace_id as id from workspace_deletions where finished_at is null order by deleted_at`
+    select workspace_id as id from workspace_deletions where finished_at is null order by random() limit ${KNOWN_MAX}`
   return rows.map(({ id }) => id)
+}
+
+/**
+ * Deletes a portion. It fails if work that was in progress has added a row to an earlier table, which refers to one of the
+ * portion, or if another version of Parley has another order of tables: the next run then
+ * begins with the first table.
+ */
+async function purgeOrRestart(system: SystemScope, tenantId: string): Promise<boolean> {
+  try {
+    return await purgePortion(system, tenantId)
+  } catch (error) {
+    if (sqlState(error) !== FOREIGN_KEY_VIOLATION) throw error
+    system.log.warn({ err: error, workspaceId: tenantId }, 'the purge of a workspace starts again, as rows were added')
+    await system.sql('restartWorkspaceDeletion')`
+      update workspace_deletions set place = 0 where workspace_id = ${tenantId} and finished_at is null`
+    return false
+  }
 }
 
 /** Returns true if there is more to do at once. */
@@ -131,13 +152,13 @@ async function deleteReferred(tx: Scope, table: Table, limit: number): Promise<n
       update ${sqlText(table)} set ${sqlText(column)} = null
       where tenant_id = ${tx.tenantId} and ${sqlText(column)} = any(${ids}::uuid[]) and id <> all(${ids}::uuid[])`
   }
-  return deleteByIds(tx, table, ids)
+  return (await deleteByIds(tx, table, ids)).size
 }
 
-async function deleteByIds(tx: Scope, table: Table, ids: string[]): Promise<number> {
-  const deleted = await tx.sql('deleteRowsByIds')`
-    delete from ${sqlText(table)} where tenant_id = ${tx.tenantId} and id = any(${ids}::uuid[]) returning 1`
-  return deleted.length
+async function deleteByIds(tx: Scope, table: Table, ids: string[]): Promise<Set<string>> {
+  const deleted = await tx.sql<{ id: string }>('deleteRowsByIds')`
+    delete from ${sqlText(table)} where tenant_id = ${tx.tenantId} and id = any(${ids}::uuid[]) returning id`
+  return new Set(deleted.map(({ id }) => id))
 }
 
 type FileRow = { id: string; hasFile: boolean }
@@ -158,10 +179,12 @@ async function deleteFileRows(
   { table, rows }: { table: Table; rows: FileRow[] },
 ): Promise<boolean> {
   const ids = rows.map(({ id }) => id)
+  // Another process may have listed the same rows, and deleted and counted them first.
+  const deleted = await deleteByIds(tx, table, ids)
   return saveReceipt(tx, {
     place: rows.length < FILES_MAX ? place + 1 : place,
-    counts: add(counts, table, await deleteByIds(tx, table, ids)),
-    files: files + rows.filter(({ hasFile }) => hasFile).length,
+    counts: add(counts, table, deleted.size),
+    files: files + rows.filter(({ id, hasFile }) => hasFile && deleted.has(id)).length,
   })
 }
 

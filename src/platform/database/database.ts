@@ -191,6 +191,7 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
+export const FOREIGN_KEY_VIOLATION = '23503'
 /** A deadlock, a serialization failure, a violated foreign key. */
 const LOST_RACE = /^(?:40P01|40001|23503)$/
 

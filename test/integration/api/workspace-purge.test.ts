@@ -4,17 +4,24 @@ import { expect } from 'chai'
 import { DEMO } from '../../../seeds/demo/ids.ts'
 import { rollUpCounts } from '../../../src/features/counts/maintain-counts.ts'
 import { purgeAuditEvents } from '../../../src/features/retention/purge-rows.ts'
-import { purgeDeletedWorkspaces, SELF_REFERENCES } from '../../../src/features/workspaces/purge-deleted-workspaces.ts'
+import {
+  ORDER,
+  purgeDeletedWorkspaces,
+  SELF_REFERENCES,
+} from '../../../src/features/workspaces/purge-deleted-workspaces.ts'
+import { createTasks } from '../../../src/jobs.ts'
 import { closeDatabase, openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
 import { TENANT_TABLES } from '../../../src/platform/database/statements/tables.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { DAY, HOUR } from '../../../src/platform/time.ts'
-import { buildContact, buildConversation, buildWorkspace } from '../../factories.ts'
+import { buildContact, buildConversation, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 import { listFiles } from '../../support/list-files.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
+import { uploadText } from '../../support/media.ts'
 import { startParleyProcess } from '../../support/parley-process.ts'
 import { createResources } from '../../support/procedure-inputs.ts'
+import { say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -209,6 +216,49 @@ describe('purge of a deleted workspace without a worker', () => {
     expect(finishedAt).to.equal(null)
     expect(rows.contacts).to.equal(undefined)
     expect((await purge(owner)).rows).to.include({ contacts: 30, channels: 1, audit_events: 31 })
+  })
+
+  it('goes through the tables again if rows of an earlier table refer to those of a portion', async () => {
+    const owner = await buildWorkspace(app)
+    await buildWorkflow(owner, { steps: [say('hello')] })
+    await sendAsCustomer(owner, { body: 'Hello' })
+    const { tenantId } = owner
+    await createTasks(app.system)['advance']?.({ task: 'advance', tenantId, key: tenantId })
+    await remove(owner)
+    // As if a run in progress had sent its message after the table of messages was purged.
+    const place = ORDER.indexOf('runs')
+    await app.system.db('workspace_deletions').where({ workspace_id: owner.tenantId }).update({ place })
+    expect((await purge(owner)).rows).to.include({ runs: 1, messages: 2 })
+    expect(await findTables(owner)).to.deep.equal(['workspace_deletions'])
+  })
+
+  it('counts each file once if several processes delete the same files', async () => {
+    const owner = await buildWorkspace(app)
+    await uploadText(owner)
+    await app.system.db.raw(
+      `insert into media select (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(), 'sha256', md5(n::text) || md5(n::text)))).*
+       from media m, generate_series(1, 100) n where tenant_id = ?`,
+      [owner.tenantId],
+    )
+    await remove(owner)
+    const place = ORDER.indexOf('media')
+    await app.system.db('workspace_deletions').where({ workspace_id: owner.tenantId }).update({ place })
+    await Promise.all(Array.from({ length: 4 }, () => purgeDeletedWorkspaces(app.system)))
+    const { files, rows } = await purge(owner)
+    expect([files, rows.media]).to.deep.equal([101, 101])
+  })
+
+  it('leaves the portions of tasks that delete old rows of all workspaces to the others', async () => {
+    const owner = await buildWorkspace(app)
+    for (const name of ['a', 'b', 'c']) await owner.call('POST', '/api/tags', { name })
+    const other = await buildWorkspace(app)
+    await other.call('POST', '/api/tags', { name: 'a' })
+    await remove(owner)
+    app.clock.advance(366 * DAY)
+    app.system.portions.purge = 2
+    await purgeAuditEvents(app.system)
+    expect(await countRows(app, 'audit_events', other.tenantId)).to.equal(0)
+    expect(await countRows(app, 'audit_events', owner.tenantId)).to.be.above(2)
   })
 
   it('deletes the demo workspace like any other one', async () => {
