@@ -20,8 +20,8 @@ type DueWebhook = { tenantId: string; id: string; channelId: string; dueAt: Date
 /** Processes kept webhook calls whose next attempt is due. Concurrent runs process different ones. */
 export async function retryWebhooks(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<DueWebhook>('listDueWebhooks')`
-    select tenant_id, id, channel_id, due_at, attempts from channel_webhooks
-    where due_at <= ${system.now()} order by due_at limit ${BATCH}`
+    select w.tenant_id, w.id, w.channel_id, w.due_at, w.attempts from channel_webhooks w
+    where w.due_at <= ${system.now()} and ${system.deletedWorkspaces.exceptSql('w')} order by w.due_at limit ${BATCH}`
   await forEachTenant(due, { log: system.log, task: 'retry webhooks' }, async (tenantId) => {
     const scope = system.forTenant(tenantId)
     for (const webhook of due) {

@@ -15,7 +15,7 @@ export async function purgeJobs(system: SystemScope): Promise<void> {
   for (let portion = 0; portion < PORTIONS_MAX; portion += 1) {
     const old = await system.acrossTenants<{ tenantId: string; id: string }>('findOldJobs')`
       select j.tenant_id, j.id from jobs j where j.finished_at < ${addMs(system.now(), -KEPT_MS)}
-        and j.tenant_id <> all(${failed}::uuid[])
+        and j.tenant_id <> all(${failed}::uuid[]) and ${system.deletedWorkspaces.exceptSql('j')}
       order by j.finished_at limit ${JOBS_MAX}`
     const context = { log: system.log, task: 'purge jobs' }
     const failedNow = await forEachTenant(old, context, async (tenantId) => {

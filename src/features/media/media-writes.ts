@@ -46,7 +46,9 @@ export async function purgeMediaWrites(system: SystemScope): Promise<void> {
   const oldest = addMs(system.now(), -ABANDONED_MS)
   for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
     const rows = await system.acrossTenants<{ tenantId: string; id: string }>('findAbandonedMediaWrites')`
-      select w.tenant_id, w.id from media_writes w where w.created_at < ${oldest} order by w.created_at limit ${BATCH}`
+      select w.tenant_id, w.id from media_writes w where w.created_at < ${oldest}
+        and ${system.deletedWorkspaces.exceptSql('w')}
+      order by w.created_at limit ${BATCH}`
     for (const { tenantId, id } of rows) await purgeWrite(system.forTenant(tenantId), id, oldest)
     if (rows.length < BATCH) return
   }

@@ -24,7 +24,8 @@ const KINDS = Retention.keyof().options
 
 async function listWalks(system: SystemScope): Promise<Walk[]> {
   const workspaces = await system.sql<{ tenantId: string; retention: unknown }>('listRetentions')`
-    select id as tenant_id, retention from workspaces where retention is not null order by random()`
+    select id as tenant_id, retention from workspaces where retention is not null and deleted_at is null
+    order by random()`
   return workspaces.flatMap(({ tenantId, retention }) => {
     const days = PutRetention.parse(retention)
     return KINDS.filter((kind) => days[kind] !== null).map((kind) => ({ tenantId, kind, after: null }))

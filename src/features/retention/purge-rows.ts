@@ -29,6 +29,7 @@ export async function purgeTenantRows(system: SystemScope, { table, key, isSame,
   for (let portion = 0; portion < STATEMENTS_MAX; portion += 1) {
     const keys = await system.acrossTenants<Key>('listOldRows')`
       select t.tenant_id, ${key} as key from ${table} t where ${isOld} and t.tenant_id <> all(${failed}::uuid[])
+        and ${system.deletedWorkspaces.exceptSql('t')}
       limit ${system.portions.purge}`
     const byTenant = new Map<string, object[]>()
     for (const { tenantId } of keys) byTenant.set(tenantId, [])

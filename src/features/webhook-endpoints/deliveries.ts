@@ -239,7 +239,9 @@ const PORTIONS_MAX = 20
 /** Deletes the deliveries of deleted endpoints in short statements, and then the endpoints. */
 export async function purgeDeletedEndpoints(system: SystemScope): Promise<void> {
   const deleted = await system.acrossTenants<{ tenantId: string; id: string }>('listDeletedEndpoints')`
-    select tenant_id, id from webhook_endpoints where deleted_at is not null order by deleted_at limit ${DELETED_MAX}`
+    select e.tenant_id, e.id from webhook_endpoints e
+    where e.deleted_at is not null and ${system.deletedWorkspaces.exceptSql('e')}
+    order by e.deleted_at limit ${DELETED_MAX}`
   for (const { tenantId, id } of deleted) {
     const scope = system.forTenant(tenantId)
     let portions = 0

@@ -61,7 +61,7 @@ export async function enqueueDueWebhooks(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; id: string }>('listDueEndpoints')`
     select e.tenant_id, e.id from webhook_endpoints e
     left join event_positions p on p.tenant_id = e.tenant_id
-    where e.status = 'enabled' and coalesce(e.paused_until, '-infinity') <= ${now}
+    where ${system.deletedWorkspaces.exceptSql('e')} and e.status = 'enabled' and coalesce(e.paused_until, '-infinity') <= ${now}
       and coalesce(e.leased_until, '-infinity') <= ${now} and (e.due_at <= ${now} or p.position > e.position
         or exists (select from events n where n.tenant_id = e.tenant_id and n.position is null))
     order by random() limit ${ENDPOINTS_MAX}`

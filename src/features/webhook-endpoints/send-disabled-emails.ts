@@ -17,7 +17,9 @@ type Recipient = { name: string; address: string }
  */
 export async function sendDisabledEmails(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; id: string }>('listEndpointsToEmail')`
-    select tenant_id, id from webhook_endpoints where email_due_at <= ${system.now()} order by email_due_at limit ${EMAILS_MAX}`
+    select e.tenant_id, e.id from webhook_endpoints e
+    where e.email_due_at <= ${system.now()} and ${system.deletedWorkspaces.exceptSql('e')}
+    order by e.email_due_at limit ${EMAILS_MAX}`
   await Promise.all(due.map(({ tenantId, id }) => attempt(system, system.forTenant(tenantId), id)))
 }
 

@@ -79,6 +79,7 @@ export async function attachForgottenStatuses(system: SystemScope): Promise<void
       join provider_message_ids r on r.tenant_id = s.tenant_id and r.channel_id = s.channel_id
         and r.provider_message_id = s.provider_message_id
       where s.message_id is null and s.created_at > ${addMs(system.now(), -FORGOTTEN_MAX_MS)}
+        and ${system.deletedWorkspaces.exceptSql('s')}
       limit ${FORGOTTEN_BATCH}) forgotten
     group by tenant_id, channel_id`
   for (const { tenantId, channelId, providerMessageIds } of forgotten) {
