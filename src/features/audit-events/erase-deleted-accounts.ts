@@ -9,17 +9,19 @@ export const ERASE_EVERY_MS = 10 * MINUTE
 /** A run looks at a part of the workspaces, so that each has its turn once a day, whichever process does it. */
 const TURNS = DAY / ERASE_EVERY_MS
 const WORKSPACES_MAX = 1000
+const USERS_MAX = 1000
 /** No workspace is started after this time; its next turn is a day later. */
 const RUN_MAX_MS = 30 * SECOND
 /** Statements per account and run. What is left is erased by a later run. */
 const STATEMENTS_MAX = 200
 
 /**
- * Erases the addresses and user agents of deleted accounts from audit events, which would tell of their owners. Nothing says
- * which accounts were deleted, so the actors of a workspace are compared with the accounts. Running it concurrently or
- * repeatedly is safe.
+ * Erases the addresses and user agents of deleted accounts from audit events and from the receipts of deleted workspaces,
+ * which would tell of their owners. Nothing says which accounts were deleted, so the actors of a workspace are compared with
+ * the accounts. Running it concurrently or repeatedly is safe.
  */
 export async function eraseDeletedAccounts(system: SystemScope): Promise<void> {
+  await eraseInReceipts(system)
   const context = { log: system.log, task: 'erase deleted accounts' }
   const turn = Math.floor(system.now().getTime() / ERASE_EVERY_MS) % TURNS
   const end = addMs(system.now(), RUN_MAX_MS)
@@ -35,6 +37,22 @@ export async function eraseDeletedAccounts(system: SystemScope): Promise<void> {
     })
     after = workspaces.at(-1)?.tenantId ?? after
     if (workspaces.length < WORKSPACES_MAX) return
+  }
+}
+
+async function eraseInReceipts(system: SystemScope): Promise<void> {
+  let after: string = NIL_ID
+  for (;;) {
+    const rows = await system.sql<{ userId: string }>('listDeletersOfWorkspaces')`
+      select distinct deleted_by as user_id from workspace_deletions
+      where deleted_by > ${after} and (address is not null or user_agent is not null) order by 1 limit ${USERS_MAX}`
+    const userIds = rows.map(({ userId }) => userId)
+    const deleted = await listDeletedUsers(system, userIds)
+    if (deleted.length > 0)
+      await system.sql('eraseDeletionContexts')`
+        update workspace_deletions set address = null, user_agent = null where deleted_by = any(${deleted}::uuid[])`
+    after = userIds.at(-1) ?? after
+    if (userIds.length < USERS_MAX) return
   }
 }
 

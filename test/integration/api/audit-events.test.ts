@@ -324,6 +324,20 @@ describe('audit events', () => {
     for (const row of others) expect(row.address).to.be.a('string')
   })
 
+  it('leave no address and user agent of a deleted account in the receipt of a deleted workspace', async () => {
+    const leaving = await buildWorkspace(app)
+    const { name } = await leaving.call('GET', '/api/workspace')
+    await leaving.call('DELETE', `/api/workspace?name=${encodeURIComponent(name)}`)
+    const readReceipt = () =>
+      app.system.db('workspace_deletions').where('workspace_id', leaving.tenantId).first('address', 'user_agent')
+    await eraseDeletedAccounts(app.system)
+    expect((await readReceipt()).address).to.be.a('string')
+    await app.system.db('memberships').where('user_id', leaving.userId).delete()
+    await app.system.db('users').where('id', leaving.userId).delete()
+    await eraseDeletedAccounts(app.system)
+    expect(await readReceipt()).to.deep.equal({ address: null, user_agent: null })
+  })
+
   it('include who created a workspace, and who accepted an invitation', async () => {
     const { id } = await owner.call('POST', '/api/workspaces', { name: 'Second' })
     const { body } = await app.rest('GET', '/api/audit-events', { session: { ...session(owner), tenantId: id } })
