@@ -140,7 +140,9 @@ describe('mutations and audit events', () => {
     const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
     const body = Object.fromEntries(Object.entries(input).filter(([name]) => !path.includes(`{${name}}`)))
     if (method !== 'DELETE') return workspace.request(method, url, body, headers)
-    const query = new URLSearchParams(Object.entries(body).map(([name, value]) => [name, String(value)]))
+    const query = new URLSearchParams(
+      Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]),
+    )
     return workspace.request(method, `${url}?${query.toString()}`, undefined, headers)
   }
 
