@@ -85,8 +85,7 @@ async function store(
   const owners = await findOwners(tx, others)
   const phoneOwners = matchBy === 'phone' ? new Map<string, string>() : await findPhoneOwners(tx, others, found)
   const changes = new Map<Person, Change>()
-  const outcomes = new Map<Person, Outcome>()
-  for (const [person, id] of created) outcomes.set(person, { status: 'created', id })
+  const outcomes = new Map<Person, Outcome>([...created].map(([person, id]) => [person, { status: 'created', id }]))
   for (const person of others) {
     const change = compare(person, { ids: found.get(person.key) ?? [], rows, owners, phoneOwners, options })
     if ('code' in change) outcomes.set(person, { status: 'failed', error: change })
