@@ -1,4 +1,4 @@
-import { ERASE_EVERY_MS, eraseDeletedAccounts } from './features/audit-events/erase-deleted-accounts.ts'
+import { eraseDeletedAccounts } from './features/audit-events/erase-deleted-accounts.ts'
 import { purgeExpiredSessions } from './features/auth/sessions/purge-expired-sessions.ts'
 import { sendPasswordResets } from './features/auth/send-password-resets.ts'
 import { reportDeadLetters } from './features/dead-letters/queries.ts'
@@ -119,7 +119,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge deleted message IDs', everyMs: 10 * MINUTE, run: () => purgeDeletedMessageIds(system) },
     { name: 'purge audit events', everyMs: 10 * MINUTE, run: () => purgeAuditEvents(system) },
     { name: 'purge API keys', everyMs: 10 * MINUTE, run: () => purgeApiKeys(system) },
-    { name: 'erase deleted accounts', everyMs: ERASE_EVERY_MS, run: () => eraseDeletedAccounts(system) },
+    { name: 'erase deleted accounts', everyMs: 10 * MINUTE, run: () => eraseDeletedAccounts(system) },
     { name: 'purge idempotency keys', everyMs: 10 * MINUTE, run: () => purgeIdempotencyKeys(system) },
   ]
 }

@@ -5,6 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { listDeletedUsers } from '../auth/two-factors.ts'
 
+/** The periodic task runs as often. */
 export const ERASE_EVERY_MS = 10 * MINUTE
 /** A run looks at a part of the workspaces, so that each has its turn once a day, whichever process does it. */
 const TURNS = DAY / ERASE_EVERY_MS
