@@ -43,9 +43,6 @@ describe('media in an S3-compatible store', function () {
     const mediaId = await uploadText(workspace, buildCsv(700))
     const uploaded = await workspace.call('POST', '/api/contacts/import', { mediaId })
     const { body: sent } = await importCsv(workspace, buildCsv(1200, { from: 700 }))
-    expect([...s3.objects.keys()]).to.include.members(
-      [uploaded, sent].map(({ id }) => `/media/${workspace.tenantId}/${id}`),
-    )
     await app.work()
     for (const [{ id }, count] of [
       [uploaded, 700],
