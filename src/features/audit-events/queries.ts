@@ -1,6 +1,7 @@
 import { joinFragments, sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
-import type { Page } from '../../trpc/schemas.ts'
+import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import type { ItemSource } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import type { AuditEvent, AuditEventFilters, ListAuditEvents } from './schema.ts'
@@ -34,6 +35,7 @@ export async function listAuditEvents(
   scope: Scope,
   { limit, offset, cursor, ...filters }: ListAuditEvents,
 ): Promise<Page<AuditEvent>> {
+  if (isImpossible(filters)) return EMPTY_PAGE
   const page = await readPage<Row>(
     scope,
     {
@@ -51,6 +53,7 @@ export async function listAuditEvents(
 
 /** Reads all events that match, newest first, portion by portion as they are taken. Later events are not among them. */
 export async function* readAuditEvents(scope: Scope, filters: AuditEventFilters): AsyncGenerator<AuditEvent[]> {
+  if (isImpossible(filters)) return
   const conditions = toConditions(filters)
   let after: Row | undefined
   for (let count = PORTION; count === PORTION;) {
@@ -90,6 +93,10 @@ function toConditions({
     ...(since === undefined ? [] : [sqlFragment`t.created_at >= ${since}`]),
     ...(until === undefined ? [] : [sqlFragment`t.created_at < ${until}`]),
   ]
+}
+
+function isImpossible({ actorId, targetId }: AuditEventFilters): boolean {
+  return [actorId, targetId].some((id) => id !== undefined && !isUuid(id))
 }
 
 function toAuditEvent({

@@ -403,7 +403,7 @@ describe('audit events', () => {
     ])
   })
 
-  it('are filtered by an action that exists, the ID of an actor and the outcome, and a typo is a 400 that names the nearest', async () => {
+  it('are filtered by an action that exists and the outcome, and a typo is a 400 that names the nearest', async () => {
     const agent = await buildMember(owner, 'agent')
     await buildContact(owner)
     expect((await agent.request('POST', '/api/tags', { name: 'vip' })).status).to.equal(403)
@@ -414,8 +414,6 @@ describe('audit events', () => {
     for (const [query, path, message] of [
       ['action=webhook-endpoints.rotate-secret', 'action', /nearest are webhook-endpoints\.rotateSecret, /],
       ['action=foo', 'action', /must be an action of audit events/],
-      ['actorId=x', 'actorId', /must be a UUID/],
-      ['targetId=x', 'targetId', /must be a UUID/],
       ['outcome=failed', 'outcome', /must be/],
     ] as const) {
       const { status, body } = await owner.request('GET', `/api/audit-events?${query}`)
