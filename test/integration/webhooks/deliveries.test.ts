@@ -434,7 +434,7 @@ describe('webhook deliveries', () => {
     const [event, ...others] = readEvents(receiver, endpoint.secret)
     expect(others).to.deep.equal([])
     const results = await workspace.request('GET', `/api/jobs/${id}/results`)
-    expect(JSON.parse(results.body)).to.deep.equal({ line: 1, status: 'unchanged', id: event?.id, error: null })
+    expect(JSON.parse(results.body)).to.deep.include({ line: 1, status: 'unchanged', id: event?.id, error: null })
   })
 
   it('are made again only of the types that the endpoint wants by then', async () => {
