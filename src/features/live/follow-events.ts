@@ -62,8 +62,9 @@ const ITEMS = new EventItems<WorkspaceEvent>()
  */
 export async function followEvents(
   scope: Scope,
-  { after, field = 'lastEventId', ...following }: Following & { after: string | null; field?: PositionField },
+  { after, field = 'lastEventId', ...options }: Following & { after: string | null; field?: PositionField },
 ): Promise<AsyncGenerator<FollowedEvent | FollowedStart>> {
+  const following = { ...options, since: scope.now() }
   const last = after === null ? undefined : parseCursor(after, field)
   const current = await currentPosition(scope)
   const isNear = last !== undefined && current.position - last.position <= MISSED_MAX
@@ -90,7 +91,7 @@ async function* startAndFollow(
   scope: Scope,
   type: StreamStart['type'],
   position: Position,
-  following: Following,
+  following: Following & { since: Date },
 ): AsyncGenerator<FollowedEvent | FollowedStart> {
   yield { cursor: toCursor(position), start: { type } }
   yield* follow(scope, { from: position, current: position, ...following })
@@ -98,13 +99,20 @@ async function* startAndFollow(
 
 async function* follow(
   scope: Scope,
-  { from, current, types, signal, isMatch = () => true }: Following & { from: Position; current: Position },
+  {
+    from,
+    current,
+    since,
+    types,
+    signal,
+    isMatch = () => true,
+  }: Following & Record<'from' | 'current', Position> & { since: Date },
 ): AsyncGenerator<FollowedEvent | FollowedStart> {
   const wakeup = createWakeup()
   signal.addEventListener('abort', wakeup.wake)
   const reader = openEventFeed(scope, current.position).subscribe(types && new Set(types), wakeup.wake)
   let { position } = from
-  let sent = { position, at: new Date(0) }
+  let sent = { position, at: since }
   try {
     while (!signal.aborted) {
       const { events, end } = await reader.read(position)

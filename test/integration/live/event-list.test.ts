@@ -111,13 +111,17 @@ describe('events of a workspace over REST', () => {
   describe('as a stream', () => {
     type Block = { event?: string; id?: string; data?: string; retry?: string }
 
-    async function open(path: string, headers: Record<string, string> = {}) {
+    async function open(
+      path: string,
+      headers: Record<string, string> = {},
+      [server, caller]: [TestApp, WorkspaceClient] = [app, workspace],
+    ) {
       const connection = new AbortController()
-      const response = await fetch(app.url + path, {
+      const response = await fetch(server.url + path, {
         signal: connection.signal,
         headers: {
-          cookie: workspace.cookie,
-          'x-tenant-id': workspace.tenantId,
+          cookie: caller.cookie,
+          'x-tenant-id': caller.tenantId,
           'x-forwarded-for': newAddress(),
           ...headers,
         },
@@ -142,26 +146,30 @@ describe('events of a workspace over REST', () => {
     }
 
     it('of other types move the position, from which a filtered stream continues without reading them again', async () => {
-      const stream = await open('/api/events/stream?types=workflow.*')
+      const clocked = await startTestApp()
+      const own = await buildWorkspace(clocked)
+      const openOwn = (headers = {}) => open('/api/events/stream?types=workflow.*', headers, [clocked, own])
+      const stream = await openOwn()
       await stream.next()
       const { id: start = '' } = await stream.next()
-      app.clock.advance(10 * SECOND)
-      await buildContact(workspace)
+      clocked.clock.advance(10 * SECOND)
+      await buildContact(own)
       let block = await stream.next()
       while (block.id === undefined) block = await stream.next()
       stream.close()
       expect(Object.keys(block)).to.deep.equal(['id'])
-      await app.system.db('events').where('tenant_id', workspace.tenantId).delete()
-      await workspace.call('POST', '/api/workflows', { name: 'W' })
+      await clocked.system.db('events').where('tenant_id', own.tenantId).delete()
+      await own.call('POST', '/api/workflows', { name: 'W' })
       for (const [id, event] of [
         [start, 'gap'],
         [block.id, 'workflow.created'],
       ] as const) {
-        const resumed = await open('/api/events/stream?types=workflow.*', { 'last-event-id': id })
+        const resumed = await openOwn({ 'last-event-id': id })
         await resumed.next()
         expect((await resumed.next()).event).to.equal(event)
         resumed.close()
       }
+      await clocked.stop()
     })
 
     it('have their type as name, and continue after the Last-Event-ID or the position of the list', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { MISSED_MAX } from '../../../src/features/live/follow-events.ts'
-import { DAY } from '../../../src/platform/time.ts'
-import { buildMember, buildWorkspace } from '../../factories.ts'
+import { DAY, SECOND } from '../../../src/platform/time.ts'
+import { buildMember, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { type EventStream, openEventStream } from '../../support/event-stream.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -66,6 +66,27 @@ describe('resuming a subscription', function () {
     const late = await follow(stream.initialId)
     expect((await late.next()).data).to.deep.equal({ type: 'gap' })
     late.close()
+  })
+
+  it('a conversation is resumed behind messages of other conversations, which are not read again', async () => {
+    const workspace = await buildWorkspace(app)
+    const { conversationId } = await sendAsCustomer(workspace, { phone: '+4915112345000', body: 'first' })
+    const open = (lastEventId?: string) =>
+      openEventStream<{ message?: { body: string } }>(app.url, workspace, {
+        procedure: 'conversations.onMessage',
+        input: { conversationId },
+        lastEventId,
+      })
+    const stream = await open()
+    app.clock.advance(10 * SECOND)
+    await sendAsCustomer(workspace, { phone: '+4915112345001', body: 'elsewhere' })
+    const position = await stream.nextPosition()
+    stream.close()
+    expect(parseInt(position)).to.be.above(parseInt(stream.initialId))
+    const resumed = await open(position)
+    await sendAsCustomer(workspace, { phone: '+4915112345000', body: 'here' })
+    expect((await resumed.next()).data.message?.body).to.equal('here')
+    resumed.close()
   })
 
   it('an idle subscription receives pings and the inactivity time after which to reconnect', async () => {

@@ -43,18 +43,6 @@ describe('conversation subscription', () => {
     return (await stream.until(({ message }) => message?.body === body)).at(-1)?.id ?? ''
   }
 
-  it('conversations.onMessage continues behind messages of other conversations, which it does not read again', async () => {
-    const stream = await follow()
-    await receive('elsewhere', '+4915112345001')
-    const position = await stream.nextPosition()
-    stream.close()
-    expect(parseInt(position)).to.be.above(parseInt(stream.initialId))
-    const resumed = await follow(position)
-    await receive('here')
-    expect(await nextBody(resumed)).to.equal('here')
-    resumed.close()
-  })
-
   it('conversations.onMessage resumes after a lost connection without gaps or duplicates', async () => {
     const stream = await follow()
     await receive('a')
