@@ -2,11 +2,6 @@ import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(`
-    -- Set when the workspace was deleted: nobody has access from then on. Its rows are then deleted in portions, and this
-    -- one last.
-    alter table workspaces add column deleted_at timestamptz(3);
-  `)
-  await knex.schema.raw(`
     -- Receipts of deleted workspaces. There are no foreign keys: they outlive the workspace, and the table is on the
     -- coordinator of a distributed database.
     create table workspace_deletions (
@@ -48,6 +43,12 @@ export async function up(knex: Knex): Promise<void> {
   await knex.schema.raw(
     'alter table deleted_workspaces add foreign key (tenant_id) references workspaces (id) on delete cascade',
   )
+  await knex.schema.raw(`
+    -- Last, as a distribution reads the sizes of tables over other connections, which would wait for its lock.
+    -- Set when the workspace was deleted: nobody has access from then on. Its rows are then deleted in portions, and this
+    -- one last.
+    alter table workspaces add column deleted_at timestamptz(3);
+  `)
 }
 
 export async function down(knex: Knex): Promise<void> {
