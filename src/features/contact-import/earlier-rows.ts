@@ -35,9 +35,9 @@ export async function* withEarlier<Line extends EarlierLine>(
 ): AsyncGenerator<Portion<Line> | undefined> {
   const { start, matchBy, readFrom, toValid } = reading
   const earlier = new EarlierRows(yield* findRepeated(reading), matchBy)
-  const learn = async (lines: Line[]) => {
+  const learn = async (lines: Line[], rows: Valid[]) => {
     const last = lines.at(-1)?.line ?? 0
-    const repeated = toValid(lines).filter((valid) => earlier.isNeeded(valid, last))
+    const repeated = rows.filter((valid) => earlier.isNeeded(valid, last))
     const stored = await listStored(scope, job, repeated)
     for (const valid of repeated) if (stored.has(valid.index)) earlier.add(valid)
     earlier.forget(last)
@@ -45,15 +45,16 @@ export async function* withEarlier<Line extends EarlierLine>(
   if (start.row > 0) {
     for await (const { lines, cursor } of readFrom({ bytes: 0, row: 0 })) {
       if (Number(cursor['row']) > start.row) break
-      await learn(lines)
+      await learn(lines, toValid(lines))
       yield undefined
     }
   }
   for await (const portion of readFrom(start)) {
-    const found = earlier.find(toValid(portion.lines))
+    const rows = toValid(portion.lines)
+    const found = earlier.find(rows)
     const lines = portion.lines.map((line) => ({ ...line, earlier: found.get(line.line) ?? [] }))
     yield { ...portion, lines }
-    await learn(portion.lines)
+    await learn(portion.lines, rows)
   }
 }
 
