@@ -132,9 +132,12 @@ async function sendInOrder(claimed: Claim, events: readonly SentEvent[]): Promis
     const sent = await sender.send(event, rendered.body)
     if (isCutOff(sent, control)) break
     results.push({ event, rendered: sent.isDelivered ? undefined : rendered, isKept: false, delivery: undefined, sent })
-    failures = sent.isDelivered ? 0 : failures + 1
-    failed += sent.isDelivered ? 0 : 1
-    failedBytes += sent.isDelivered ? 0 : Buffer.byteLength(rendered.body)
+    if (sent.isDelivered) failures = 0
+    else {
+      failures += 1
+      failed += 1
+      failedBytes += Buffer.byteLength(rendered.body)
+    }
     const isStopped = sent.pausedUntil !== null || sent.isGone || control.signal?.aborted === true
     if (isStopped || failures === FAILURES_MIN || failed === FAILED_MAX || failedBytes >= FAILED_BYTES_MAX) break
     if (performance.now() - startedMs > PORTION_MS) break

@@ -100,9 +100,8 @@ export function countLoadable(events: readonly EventRef[]): number {
   let bytes = 0
   for (const [index, event] of events.entries()) {
     const reference = findReference(event)
-    const key = toResourceKey(event)
-    if (!reference || !key || counted.has(key)) continue
-    counted.add(key)
+    if (!reference || counted.has(toKey(reference))) continue
+    counted.add(toKey(reference))
     bytes += reference.resource === 'workflow' ? WORKFLOW_BYTES_MAX : OTHER_BYTES_MAX
     if (bytes > LOADED_BYTES_MAX) return index
   }
@@ -115,7 +114,7 @@ async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[s
   return items.flatMap((item): [string, LoadedResource][] => {
     try {
       const contactId = item.contactId ?? item.contact?.id ?? null
-      return [[`${resource} ${item.id}`, { value: select(item), contactId }]]
+      return [[toKey({ resource, id: item.id }), { value: select(item), contactId }]]
     } catch (error) {
       // It must not hold up the events after it.
       scope.log.error({ err: error, tenantId: scope.tenantId, resource, id: item.id }, 'a webhook has no resource')
@@ -143,10 +142,16 @@ async function loadItems(scope: Scope, resource: Resource, ids: string[]): Promi
 /** Returns the key of what an event is about in the result of `loadResources`; undefined if it is about no object. */
 export function toResourceKey(event: EventRef): string | undefined {
   const reference = findReference(event)
-  return reference && `${reference.resource} ${reference.id}`
+  return reference && toKey(reference)
 }
 
-function findReference({ type, data }: EventRef): { resource: Resource; id: string } | undefined {
+type Reference = { resource: Resource; id: string }
+
+function toKey({ resource, id }: Reference): string {
+  return `${resource} ${id}`
+}
+
+function findReference({ type, data }: EventRef): Reference | undefined {
   const { resource, data: [field = ''] = [] } = type.startsWith('custom.') ? CUSTOM : (findEventType(type) ?? {})
   const id = data[field]
   return resource && id ? { resource, id } : undefined
