@@ -1,3 +1,4 @@
+import { expect } from 'chai'
 import { type ApiResponse, newAddress } from './app.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
@@ -13,6 +14,18 @@ export async function importCsv(
     body: typeof content === 'string' ? content : new Uint8Array(content),
   })
   return { status: response.status, body: JSON.parse(await response.text()) }
+}
+
+/** Imports a file and returns the job once it has ended. */
+export async function runImport(
+  workspace: WorkspaceClient,
+  content: string | Buffer,
+  query: Record<string, string> = {},
+): Promise<ApiResponse['body']> {
+  const { status, body } = await importCsv(workspace, content, query)
+  expect(status, JSON.stringify(body)).to.equal(202)
+  await workspace.app.work()
+  return workspace.call('GET', `/api/jobs/${body.id}`)
 }
 
 /** Builds a file with a contact in each row. */

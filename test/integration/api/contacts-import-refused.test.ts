@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { buildWorkspace, newPhone } from '../../factories.ts'
-import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
-import { buildCsv, importCsv } from '../../support/imports.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { buildCsv, runImport } from '../../support/imports.ts'
+import { fetchText, readResults } from '../../support/job-results.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-
-type JobLine = { line: number; status: string }
 
 // A trigger refuses the rows, which a distributed table does not have.
 describe('POST /api/contacts/import of rows that the database does not take', function () {
@@ -18,17 +17,7 @@ describe('POST /api/contacts/import of rows that the database does not take', fu
   })
   after(() => app.stop())
 
-  /** Imports a file and returns the job once it has ended. */
-  async function run(content: string, query: Record<string, string> = {}): Promise<ApiResponse['body']> {
-    const { body } = await importCsv(workspace, content, query)
-    await app.work()
-    return workspace.call('GET', `/api/jobs/${body.id}`)
-  }
-
-  async function fetchText(path: string): Promise<string> {
-    const { cookie, tenantId } = workspace
-    return (await fetch(`${app.url}${path}`, { headers: { cookie, 'x-tenant-id': tenantId } })).text()
-  }
+  const run = (content: string, query?: Record<string, string>) => runImport(workspace, content, query)
 
   it('fails such a row alone, with the reason, and stores the others', async () => {
     const { db } = app.system
@@ -53,7 +42,7 @@ describe('POST /api/contacts/import of rows that the database does not take', fu
         expect(status).to.equal('completed')
         expect(counts).to.deep.equal({ total: 700, created: 698, updated: 0, unchanged: 0, failed: 2 })
       }
-      expect(await fetchText(job.rejectsUrl)).to.match(
+      expect(await fetchText(workspace, job.rejectsUrl)).to.match(
         /^line,code,reason\r\n41,not_storable,.*\r\n651,internal_error,.*\r\n$/,
       )
       expect((await workspace.call('GET', '/api/contacts')).total).to.equal(698)
@@ -64,10 +53,7 @@ describe('POST /api/contacts/import of rows that the database does not take', fu
       const isRefused = Array.from({ length: 90 }, (_, index) => index % 3 > 0)
       const rows = isRefused.map((refuse) => `${refuse ? 'Refused' : 'Fine'},${newPhone()}\n`)
       const many = await run(`name,phone\n${rows.join('')}`)
-      const results = (await fetchText(many.resultUrl))
-        .trimEnd()
-        .split('\n')
-        .map((line): JobLine => JSON.parse(line))
+      const results = await readResults(workspace, many)
       expect(results.map(({ line, status }) => [line, status === 'failed'])).to.deep.equal(
         isRefused.map((refuse, index) => [index + 2, refuse]),
       )

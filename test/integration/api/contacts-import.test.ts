@@ -3,8 +3,9 @@ import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { buildContact, buildWorkspace, newPhone } from '../../factories.ts'
-import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
-import { buildCsv, importCsv } from '../../support/imports.ts'
+import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
+import { buildCsv, importCsv, runImport } from '../../support/imports.ts'
+import { fetchText, readResults } from '../../support/job-results.ts'
 import { listFiles } from '../../support/list-files.ts'
 import { uploadText } from '../../support/media.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -25,22 +26,7 @@ describe('POST /api/contacts/import', function () {
 
   const getJob = (jobId: string) => workspace.call('GET', `/api/jobs/${jobId}`)
 
-  /** Imports a file and returns the job once it has ended. */
-  async function run(content: string | Buffer, query: Record<string, string> = {}): Promise<ApiResponse['body']> {
-    const { status, body } = await importCsv(workspace, content, query)
-    expect(status, JSON.stringify(body)).to.equal(202)
-    await app.work()
-    return getJob(body.id)
-  }
-
-  async function readResults({ resultUrl }: { resultUrl: string }): Promise<ApiResponse['body'][]> {
-    return (await fetchText(resultUrl)).split('\n').flatMap((line): unknown => (line === '' ? [] : [JSON.parse(line)]))
-  }
-
-  async function fetchText(path: string): Promise<string> {
-    const { cookie, tenantId } = workspace
-    return (await fetch(`${app.url}${path}`, { headers: { cookie, 'x-tenant-id': tenantId } })).text()
-  }
+  const run = (content: string | Buffer, query?: Record<string, string>) => runImport(workspace, content, query)
 
   const listContacts = async (query = '') => (await workspace.call('GET', `/api/contacts?limit=100${query}`)).items
 
@@ -79,7 +65,7 @@ describe('POST /api/contacts/import', function () {
     })
     expect(created.tags.map(({ name }: { name: string }) => name)).to.deep.equal(['lead', 'vip'])
     expect(created.consent).to.deep.include({ marketing: 'opted_in', source: 'import' })
-    const results = await readResults(job)
+    const results = await readResults(workspace, job)
     expect(results.map(({ line, status, id }) => [line, status, id])).to.deep.equal([
       [2, 'created', created.id],
       [3, 'updated', existing.id],
@@ -88,7 +74,7 @@ describe('POST /api/contacts/import', function () {
       [7, 'failed', null],
       [8, 'failed', null],
     ])
-    const rejects = (await fetchText(job.rejectsUrl)).split('\r\n')
+    const rejects = (await fetchText(workspace, job.rejectsUrl)).split('\r\n')
     expect(rejects[0]).to.equal('line,code,reason')
     expect(rejects[1]).to.match(/^5,validation_failed,.*phone must be in international format/)
     expect(rejects[2]).to.match(/^7,row_invalid,.*The row has 9 cells, and the first row 7/)
@@ -102,7 +88,7 @@ describe('POST /api/contacts/import', function () {
     lines[599] = lines[2] ?? ''
     const job = await run(lines.join('\n'))
     expect(job.counts).to.deep.equal({ total: 600, created: 597, updated: 2, unchanged: 1, failed: 0 })
-    const results = await readResults(job)
+    const results = await readResults(workspace, job)
     expect([1, 2, 3, 598].map((index) => results[index].status)).to.deep.equal([
       'created',
       'updated',
@@ -119,7 +105,7 @@ describe('POST /api/contacts/import', function () {
     const dry = await run(csv, { dryRun: 'true' })
     expect(dry).to.deep.include({ status: 'completed' })
     expect(dry.counts).to.deep.equal({ total: 3, created: 1, updated: 1, unchanged: 0, failed: 1 })
-    expect((await readResults(dry)).map(({ id }) => id)).to.deep.equal([null, existing.id, null])
+    expect((await readResults(workspace, dry)).map(({ id }) => id)).to.deep.equal([null, existing.id, null])
     expect((await listContacts()).map(({ name }: { name: string }) => name)).to.deep.equal(['Old name'])
     expect((await workspace.call('GET', '/api/tags')).items).to.deep.equal([])
     expect((await run(csv)).counts).to.deep.equal(dry.counts)
@@ -153,7 +139,11 @@ describe('POST /api/contacts/import', function () {
       const real = await run(csv, { mode, matchBy })
       expect(dry.counts, `${mode} by ${matchBy}`).to.deep.equal(real.counts)
       const statuses = async (job: object) =>
-        (await readResults(job as { resultUrl: string })).map(({ line, status, error }) => [line, status, error?.code])
+        (await readResults(workspace, job as { resultUrl: string })).map(({ line, status, error }) => [
+          line,
+          status,
+          error?.code,
+        ])
       expect(await statuses(dry)).to.deep.equal(await statuses(real))
       workspace = await buildWorkspace(app)
       await buildContact(workspace, { name: 'Old name', externalId: 'old', phone: existing.phone })
@@ -282,7 +272,7 @@ describe('POST /api/contacts/import', function () {
       `name,phone\n"Open,${newPhone()}\nAna,${newPhone()}\n${'x'.repeat(70_000)},1\nBia,${newPhone()}\n`,
     )
     expect(job.counts).to.deep.equal({ total: 4, created: 2, updated: 0, unchanged: 0, failed: 2 })
-    const failed = (await readResults(job)).filter(({ status }) => status === 'failed')
+    const failed = (await readResults(workspace, job)).filter(({ status }) => status === 'failed')
     expect(failed.map(({ line, error }) => [line, error.code])).to.deep.equal([
       [2, 'row_invalid'],
       [4, 'row_invalid'],
@@ -300,7 +290,7 @@ describe('POST /api/contacts/import', function () {
     const job = await run(`name,phone\n${'\n'.repeat(45_000)}Ana,${newPhone()}\n`)
     expect(job).to.deep.include({ status: 'completed' })
     expect(job.counts).to.deep.include({ total: 1, created: 1 })
-    expect((await readResults(job))[0]?.line).to.equal(45_002)
+    expect((await readResults(workspace, job))[0]?.line).to.equal(45_002)
     const { status, body } = await importCsv(workspace, `name,phone\nAna,1${'\n'.repeat(200_010)}`)
     expect([status, body.code]).to.deep.equal([413, 'too_many_rows'])
     expect(body.error).to.match(/of which many are empty/)

@@ -4,6 +4,7 @@ import { buildContact, buildMember, buildWorkflow, buildWorkspace, newPhone } fr
 import { type ApiResponse, startTestApp, type TestApp } from '../../support/app.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
 import { buildCsv, importCsv } from '../../support/imports.ts'
+import { readResults } from '../../support/job-results.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { recordStatements } from '../../support/statements.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -42,12 +43,6 @@ describe('jobs on runs', () => {
   const listRuns = async (query: string): Promise<ApiResponse['body']> => workspace.call('GET', `/api/runs?${query}`)
   const listItems = ({ id }: { id: string }) => app.system.db('job_items').where({ job_id: id }).orderBy('line')
 
-  async function readResults({ resultUrl }: { resultUrl: string }): Promise<ApiResponse['body'][]> {
-    const { cookie, tenantId } = workspace
-    const text = await (await fetch(app.url + resultUrl, { headers: { cookie, 'x-tenant-id': tenantId } })).text()
-    return text.split('\n').flatMap((line): unknown => (line === '' ? [] : [JSON.parse(line)]))
-  }
-
   /** Starts a workflow for new contacts and lets the runs go as far as they can. */
   async function buildRuns(steps: object[], count: number): Promise<{ workflowId: string; contactIds: string[] }> {
     const { id: workflowId } = await build(workspace, steps)
@@ -74,7 +69,7 @@ describe('jobs on runs', () => {
     )
     const targets = (await listItems(body)).map(({ target_id }) => originals.get(target_id))
     expect(targets).to.deep.equal(items.map(({ id }: { id: string }) => id))
-    const results = await readResults(job)
+    const results = await readResults(workspace, job)
     expect(results.map(({ id, sourceId }) => originals.get(id) === sourceId)).to.deep.equal(items.map(() => true))
     expect((await listRuns(`workflowId=${workflowId}&status=completed`)).total).to.equal(90)
   })
