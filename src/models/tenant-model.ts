@@ -61,5 +61,6 @@ export class TenantModel extends Model {
 /** A class of rows, with the query builder of its rows. */
 export type TenantModelClass<M extends TenantModel> = {
   new (): M
+  readonly tableName: string
   query(this: new () => NoInfer<M>, db: Knex): NoInfer<M>['QueryBuilderType']
 }

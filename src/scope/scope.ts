@@ -5,7 +5,7 @@ import { SharedTransactionError } from '../platform/database/pools/shared-transa
 import { afterCommit, leaveToCommit, transact } from '../platform/database/transaction.ts'
 import { createSqlTag, type SqlOptions, type SqlTag } from '../platform/database/sql.ts'
 import { writeEvents } from '../platform/database/write-events.ts'
-import { assertNamesTenant } from '../platform/database/statements/statement.ts'
+import { assertNamesTenant, sqlText } from '../platform/database/statements/statement.ts'
 import type { FileStore } from '../platform/files/file-store.ts'
 import { NotFoundError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
@@ -15,6 +15,7 @@ import type { ComputeTask } from '../platform/compute/compute-task.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
 import { retry } from '../platform/concurrency/retry.ts'
 import type { AuditEntry } from './audit-entry.ts'
+import { isOpenSql } from './deleted-workspaces.ts'
 import {
   type Actor,
   type Dependencies,
@@ -88,6 +89,23 @@ export class Scope {
   /** @throws NotFoundError */
   async get<M extends TenantModel & { id: string }>(model: TenantModelClass<M>, id: string): Promise<M> {
     const row = await this.find<M>(model, id)
+    if (!row) throw new NotFoundError(model.name)
+    return row
+  }
+
+  /**
+   * Returns the columns of a row, unless the workspace was deleted: rows may be left of which nothing is to be done any more.
+   * @throws NotFoundError
+   */
+  async getOpen<M extends TenantModel & { id: string }>(
+    model: TenantModelClass<M>,
+    id: string,
+  ): Promise<Omit<M, keyof TenantModel>> {
+    const [row] = isUuid(id)
+      ? await this.sql<M>(`getOpen ${model.name}`)`
+        select t.* from ${sqlText(model.tableName)} t
+        where t.tenant_id = ${this.tenantId} and t.id = ${id} and ${isOpenSql(this.tenantId)}`
+      : []
     if (!row) throw new NotFoundError(model.name)
     return row
   }

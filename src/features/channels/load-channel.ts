@@ -2,10 +2,8 @@ import type { Channel as Adapter, TemplateProvider } from '../../channels/channe
 import { openChannel } from '../../channels/index.ts'
 import { Channel as ChannelRow } from '../../models/messaging.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
-import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
+import { UnprocessableError } from '../../platform/errors.ts'
 import { SECOND } from '../../platform/time.ts'
-import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
 
@@ -28,12 +26,7 @@ export function sealContext(tenantId: string, channelId: string): string {
  * @throws NotFoundError
  */
 export async function loadChannel(scope: Scope, channelId: string): Promise<LoadedChannel> {
-  const [row] = isUuid(channelId)
-    ? await scope.sql<ChannelRow>('loadChannel')`
-      select c.* from channels c
-      where c.tenant_id = ${scope.tenantId} and c.id = ${channelId} and ${isOpenSql(scope.tenantId)}`
-    : []
-  if (!row) throw new NotFoundError('Channel')
+  const row = await scope.getOpen(ChannelRow, channelId)
   const { id, kind, status, settings, credentials } = row
   const secret = credentials && scope.secrets.open(credentials, sealContext(scope.tenantId, id))
   const adapter = openChannel(kind, settings, secret, { allowsLoopback: scope.allowsLoopback })
@@ -61,7 +54,7 @@ function cacheKey(channelId: string): string {
 }
 
 /** Sealing the same credentials again gives other bytes. */
-function toVersion({ updatedAt, credentials }: ChannelRow): string {
+function toVersion({ updatedAt, credentials }: Pick<ChannelRow, 'updatedAt' | 'credentials'>): string {
   return `${updatedAt.toISOString()} ${credentials?.toString('base64') ?? ''}`
 }
 

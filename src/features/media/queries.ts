@@ -2,8 +2,6 @@ import { type FileKind, findFileProblem, type StoredFile } from '../../message-c
 import { Media as MediaRow, type Message as MessageRow } from '../../models/messaging.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError, UnprocessableError } from '../../platform/errors.ts'
-import { isUuid } from '../../platform/ids.ts'
-import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { loadMediaResources } from './load-step-media.ts'
@@ -89,13 +87,7 @@ export type OpenedMedia = Pick<MediaRow, 'mimeType' | 'filename' | 'sha256'> & {
 
 /** @throws NotFoundError */
 export async function findMedia(scope: Scope, mediaId: string): Promise<OpenedMedia> {
-  const [media] = isUuid(mediaId)
-    ? await scope.sql<Pick<MediaRow, 'mimeType' | 'filename' | 'sha256' | 'bytes'>>('findMedia')`
-      select mime_type, filename, sha256, bytes from media
-      where tenant_id = ${scope.tenantId} and id = ${mediaId} and ${isOpenSql(scope.tenantId)}`
-    : []
-  if (!media) throw new NotFoundError('Media')
-  const { mimeType, filename, sha256, bytes } = media
+  const { mimeType, filename, sha256, bytes } = await scope.getOpen(MediaRow, mediaId)
   return { mimeType, filename, sha256, bytes: Number(bytes), key: toStoreKey(scope.tenantId, mediaId) }
 }
 
