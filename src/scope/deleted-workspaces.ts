@@ -1,3 +1,4 @@
+import type { SqlTag } from '../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment, sqlText } from '../platform/database/statements/statement.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 
@@ -11,6 +12,23 @@ export const KNOWN_MAX = 10_000
  */
 export function isOpenSql(tenantId: string): SqlFragment {
   return sqlFragment`not exists (select from deleted_workspaces gone where gone.tenant_id = ${tenantId})`
+}
+
+/** SQL of memberships `m` and their workspaces `w`: one of a deleted workspace gives no access any more. */
+export const OPEN_MEMBERSHIPS = sqlFragment`(memberships m join workspaces w
+  on w.id = m.workspace_id and w.deleted_at is null)`
+
+/**
+ * Locks a workspace until the transaction ends: changes of its members and keys are made one after the other. Returns false
+ * if it was deleted. A shared lock would be a deadlock on a distributed database, where adding a secret locks the workspaces.
+ */
+export async function lockOpenWorkspace(tx: {
+  tenantId: string
+  sql: (name: string) => SqlTag<unknown>
+}): Promise<boolean> {
+  const open = await tx.sql('lockOpenWorkspace')`
+    select from workspaces where id = ${tx.tenantId} and deleted_at is null for no key update`
+  return open.length > 0
 }
 
 /**

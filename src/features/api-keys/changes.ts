@@ -7,6 +7,7 @@ import { newApiKeySecret } from '../../platform/security/api-key-secret.ts'
 import { hashToken } from '../../platform/security/tokens.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import { includesRole, type Role, toSender } from '../../scope/dependencies.ts'
+import { lockOpenWorkspace } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { expandGrants, isPreset } from '../../trpc/api-scopes.ts'
 import type { Caller, UserCaller } from '../../trpc/caller.ts'
@@ -182,10 +183,7 @@ type Locked = { own: Rights | null; holders: string[]; rows: ApiKeyRow[] }
  * keys any more
  */
 async function lockKeys(tx: Scope, caller: Caller, ids: string[]): Promise<Locked> {
-  // A shared lock would be a deadlock on a distributed database, where adding a secret locks the workspaces.
-  const open = await tx.sql('lockKeyManagers')`
-    select from workspaces where id = ${tx.tenantId} and deleted_at is null for no key update`
-  if (open.length === 0) throw 'key' in caller ? new UnauthorizedError() : new ForbiddenError()
+  if (!(await lockOpenWorkspace(tx))) throw 'key' in caller ? new UnauthorizedError() : new ForbiddenError()
   const key = 'key' in caller ? caller.key : undefined
   const locked = [...ids, ...(key ? [key.id] : [])]
   const rows = locked.length > 0 ? await tx.query(ApiKeyRow).whereIn('id', locked).orderBy('id').forUpdate() : []

@@ -1,6 +1,7 @@
 import { Passwords } from '../../platform/security/passwords.ts'
 import { AccessChecks } from '../../trpc/access-checks.ts'
 import type { AuthDependencies } from '../../trpc/context.ts'
+import { OPEN_MEMBERSHIPS } from '../../scope/deleted-workspaces.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { createIdentify } from './sessions/create-identify.ts'
 import { type AppError, ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
@@ -31,8 +32,7 @@ export function createAuth({
 
 async function findRole(system: SystemScope, userId: string, workspaceId: string): Promise<Role | null> {
   const [membership] = await system.sql<{ role: Role }>('findRole')`
-    select m.role from memberships m join workspaces w on w.id = m.workspace_id
-    where m.workspace_id = ${workspaceId} and m.user_id = ${userId} and w.deleted_at is null`
+    select m.role from ${OPEN_MEMBERSHIPS} where m.workspace_id = ${workspaceId} and m.user_id = ${userId}`
   return membership?.role ?? null
 }
 
@@ -45,8 +45,7 @@ async function checkUsers(system: SystemScope, callers: UserCaller[]): Promise<(
   const workspaceIds = [...new Set(callers.flatMap((caller) => toWorkspaceId(caller) ?? []))]
   const rows = await system.sql<{ sessionId: string; workspaceId: string | null; role: Role | null }>('checkAccess')`
     select s.id as session_id, m.workspace_id, m.role from sessions s
-    left join (memberships m join workspaces w on w.id = m.workspace_id and w.deleted_at is null)
-      on m.user_id = s.user_id and m.workspace_id = any(${workspaceIds})
+    left join ${OPEN_MEMBERSHIPS} on m.user_id = s.user_id and m.workspace_id = any(${workspaceIds})
     where s.id = any(${sessionIds}) and s.expires_at > ${system.now()}`
   const rolesBySession = new Map<string, Map<string | null, Role | null>>()
   for (const { sessionId, workspaceId, role } of rows)

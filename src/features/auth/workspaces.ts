@@ -1,5 +1,6 @@
 import { Channel } from '../../models/messaging.ts'
 import { newId } from '../../platform/ids.ts'
+import { OPEN_MEMBERSHIPS } from '../../scope/deleted-workspaces.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import type { Role } from '../../scope/dependencies.ts'
 
@@ -36,6 +37,6 @@ export type Membership = { id: string; name: string; role: Role; createdAt: Date
 /** Lists the workspaces of a user, in the order of joining. */
 export function listWorkspaces(system: SystemScope, userId: string): Promise<Membership[]> {
   return system.sql<Membership>('listWorkspaces')`
-    select w.id, w.name, m.role, w.created_at from memberships m join workspaces w on w.id = m.workspace_id
-    where m.user_id = ${userId} and w.deleted_at is null order by m.created_at, w.id`
+    select w.id, w.name, m.role, w.created_at from ${OPEN_MEMBERSHIPS}
+    where m.user_id = ${userId} order by m.created_at, w.id`
 }

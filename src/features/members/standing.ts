@@ -1,6 +1,7 @@
 import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { includesRole, type Role } from '../../scope/dependencies.ts'
+import { lockOpenWorkspace } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 export type Standing = { actorRole: Role; role: Role; ownerCount: number }
@@ -10,9 +11,7 @@ export type Standing = { actorRole: Role; role: Role; ownerCount: number }
  * @throws ForbiddenError if the workspace was deleted meanwhile, whose members and keys nobody changes any more
  */
 export async function lockMembership(tx: Scope): Promise<void> {
-  const open = await tx.sql('lockMembership')`
-    select from workspaces where id = ${tx.tenantId} and deleted_at is null for no key update`
-  if (open.length === 0) throw new ForbiddenError()
+  if (!(await lockOpenWorkspace(tx))) throw new ForbiddenError()
 }
 
 /**

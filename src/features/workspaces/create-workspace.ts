@@ -1,5 +1,6 @@
 import { UnprocessableError } from '../../platform/errors.ts'
 import type { AuditEntry } from '../../scope/audit-entry.ts'
+import { OPEN_MEMBERSHIPS } from '../../scope/deleted-workspaces.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import type { UserCaller } from '../../trpc/caller.ts'
 import { createWorkspace } from '../auth/workspaces.ts'
@@ -36,8 +37,7 @@ export async function createOwnWorkspace(
 async function assertMayOwn(tx: SystemScope, userId: string): Promise<void> {
   await tx.sql('lockUser')`select from users where id = ${userId} for no key update`
   const [row] = await tx.sql<{ owned: number }>('countOwnedWorkspaces')`
-    select count(*)::int as owned from memberships m join workspaces w on w.id = m.workspace_id
-    where m.user_id = ${userId} and m.role = 'owner' and w.deleted_at is null`
+    select count(*)::int as owned from ${OPEN_MEMBERSHIPS} where m.user_id = ${userId} and m.role = 'owner'`
   if ((row?.owned ?? 0) < OWNED_MAX) return
   throw new UnprocessableError(
     'too_many_workspaces',

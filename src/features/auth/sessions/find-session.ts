@@ -1,4 +1,5 @@
 import { addMs, MINUTE } from '../../../platform/time.ts'
+import { OPEN_MEMBERSHIPS } from '../../../scope/deleted-workspaces.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { Role } from '../../../scope/dependencies.ts'
 import type { Session, User } from '../../../trpc/caller.ts'
@@ -38,8 +39,7 @@ export async function findSession(
       u.created_at as user_created_at, u.updated_at, m.role, ${isTwoFactorEnabledSql} as two_factor_enabled
     from sessions s
     join users u on u.id = s.user_id
-    left join (memberships m join workspaces w on w.id = m.workspace_id and w.deleted_at is null)
-      on m.user_id = s.user_id and m.workspace_id = ${workspaceId}
+    left join ${OPEN_MEMBERSHIPS} on m.user_id = s.user_id and m.workspace_id = ${workspaceId}
     where s.expires_at > ${now} and (s.token_hash = ${tokenHash} or s.previous_token_hash = ${tokenHash}
       and (s.confirmed_at is null or s.confirmed_at > ${addMs(now, -GRACE_MS)}))`
   if (!row) return undefined
