@@ -3,6 +3,8 @@ import { id, text } from '../../trpc/schemas.ts'
 import { BulkContacts } from '../contacts/bulk/schema.ts'
 import { Job } from '../jobs/schema.ts'
 
+const MAPPED_MAX = 200
+
 const CELLS = ['name', 'phone', 'email', 'language', 'timezone', 'externalId', 'tags', 'marketingConsent', 'fields']
 
 const target = z
@@ -16,9 +18,16 @@ const target = z
 
 const { mode, matchBy, startWorkflows } = BulkContacts.shape
 
+/** Counts the entries before it checks them, so that a mapping of any size is refused at once. */
 const mapping = z
-  .record(text(200), target)
-  .refine((columns) => Object.keys(columns).length <= 200, 'must have at most 200 entries')
+  .preprocess(
+    (value, { addIssue }) => {
+      if (typeof value === 'object' && value !== null && Object.keys(value).length > MAPPED_MAX)
+        addIssue({ code: 'custom', message: `must have at most ${String(MAPPED_MAX)} entries` })
+      return value
+    },
+    z.record(text(200), target),
+  )
   .optional()
   .meta({
     description:
