@@ -24,7 +24,7 @@ import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
-import { openDependencies, type OpenDependencies } from './dependencies.ts'
+import { logCloseFailure, openDependencies, type OpenDependencies } from './dependencies.ts'
 import { DOWNLOADS, UPLOADS } from './transfers.ts'
 import { appRouter } from './router.ts'
 import type { Actor } from './scope/dependencies.ts'
@@ -86,7 +86,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     url,
     system,
     isIdle: () => dependencies.jobs.isIdle,
-    banner: ({ isLog }) => banner({ url, demo: demoAccount, isLog }),
+    banner: ({ isLog }) => banner({ url, demo: demoAccount, dataDir: config.dataDir, isLog }),
     async stop(drainMs) {
       shutdown.isDraining = true
       connections?.begin()
@@ -100,10 +100,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
           closeAfter(config.http.drainDelayMs, connections, isReachable ? drainMs : UNREACHABLE_STOP_MAX_MS),
         isReachable
           ? workerStops
-          : withinTime(UNREACHABLE_STOP_MAX_MS, Promise.resolve(workerStops)).catch(logFailure(log)),
+          : withinTime(UNREACHABLE_STOP_MAX_MS, Promise.resolve(workerStops)).catch(logCloseFailure(log)),
       ])
       if (isReachable) await dependencies.close()
-      else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logFailure(log))
+      else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logCloseFailure(log))
     },
   }
 }
@@ -159,7 +159,7 @@ async function listen(
 ): Promise<Server> {
   const { pools, limits, log } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
-  for (const origin of listCrossSiteOrigins(config.http)) log.warn({ origin }, CROSS_SITE)
+  for (const origin of listCrossSiteOrigins(config.http)) log.warn({ event: 'cross_site_origin', origin }, CROSS_SITE)
   const forRequests = { ...dependencies, connections: pools.requests }
   const system = new SystemScope(forRequests)
   const webhooks = new SystemScope({ ...dependencies, connections: pools.webhooks })
@@ -229,10 +229,6 @@ async function isAnswering({ database }: OpenDependencies): Promise<boolean> {
   }
 }
 
-function logFailure(log: Logger): (error: unknown) => void {
-  return (error) => log.warn({ err: error }, 'could not close every connection')
-}
-
 function serverUrl(server: Server, host: string): string {
   return toOrigin(host, findPort(server))
 }
@@ -245,6 +241,7 @@ function findPort(server: Server): number {
 type Options = {
   url: string | undefined
   demo: DemoAccount | undefined
+  dataDir: string
   /** True if the lines are logged, where no password belongs, and not shown at a terminal. */
   isLog: boolean
 }
@@ -254,19 +251,21 @@ type Options = {
  * in development do: for browsers 127.0.0.1 is another site, to which a page there sends no session cookie.
  */
 function banner(options: Options): string[] {
-  const { demo, isLog } = options
+  const { demo, dataDir, isLog } = options
   if (options.url === undefined) return ['Parley runs background work only; this process serves no HTTP']
   const url = options.url.replace('//127.0.0.1:', '//localhost:')
-  const signIn = demo && JSON.stringify({ email: demo.email, password: demo.password })
-  const signUpLine = `Sign up: POST ${url}${AUTH_PREFIX}/sign-up/email {"name":"...","email":"...","password":"..."}`
-  const signInLine = isLog
-    ? `Sign in: ${url} shows the demo account`
-    : `Sign in: POST ${url}${AUTH_PREFIX}/sign-in/email ${signIn}`
+  const signIn = JSON.stringify({ email: demo?.email, password: demo?.password })
+  const post = (path: string, body: string) =>
+    `curl -i ${url}${AUTH_PREFIX}${path} -H 'content-type: application/json' -d '${body}'`
+  const signUpLine = `Sign up: ${post('/sign-up/email', '{"name":"...","email":"...","password":"..."}')}`
+  const signInLine = isLog ? `Sign in: ${url} shows the demo account` : `Sign in: ${post('/sign-in/email', signIn)}`
   return [
     `Parley is listening on ${url}`,
     demo ? signInLine : signUpLine,
+    `Files: ${dataDir}`,
     demo
       ? `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`
       : `Next: the API reference at ${url}${OPENAPI_PATH}. "npm run seed" adds the demo workspace of the example in README.md`,
+    ...(isLog ? [] : ['Stop: Ctrl+C']),
   ]
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { bundleWorker } from './platform/compute/bundle-worker.ts'
@@ -75,8 +76,8 @@ export async function openDependencies(
     for (const closePart of closers.splice(0).reverse()) await closePart()
   }
   try {
-    const { dataDir, environment, redisUrl } = config
-    const database = await resolveDatabase({ ...config.database, dataDir, environment })
+    const { dataDir, redisUrl } = config
+    const database = await findDatabase(config, log)
     const { url, sessionUrl, isPooled } = database
     closers.push(() => database.close())
     closers.push(logPrimaryChanges(url, log))
@@ -122,7 +123,7 @@ export async function openDependencies(
     }
   } catch (error) {
     // The error of the start is the one to report.
-    await close().catch((err: unknown) => log.warn({ err }, 'could not close what the failed start opened'))
+    await close().catch(logCloseFailure(log))
     throw error
   }
 }
@@ -141,10 +142,22 @@ async function openStorage(
   }
 }
 
+/** Says so before it creates a database: a first start would be silent for some seconds. */
+function findDatabase({ database, dataDir, environment }: Config, log: Logger): Promise<ResolvedDatabase> {
+  if (database.url === undefined && !existsSync(join(dataDir, 'postgres')))
+    log.info({ folder: dataDir }, 'creating the database, which takes some seconds')
+  return resolveDatabase({ ...database, dataDir, environment })
+}
+
+export function logCloseFailure(log: Logger): (error: unknown) => void {
+  return (error) => log.warn({ event: 'connection_close_failed', err: error }, 'could not close every connection')
+}
+
 /** Returns the function that ends it. */
 function logPrimaryChanges(url: string, log: Logger): () => void {
   const servers = findServers(url)
-  const logChange = (from: string, to: string) => log.warn({ from, to }, 'the database has another primary server')
+  const logChange = (from: string, to: string) =>
+    log.warn({ event: 'database_primary_changed', from, to }, 'the database has another primary server')
   servers?.on('change', logChange)
   return () => servers?.off('change', logChange)
 }

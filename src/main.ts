@@ -20,7 +20,9 @@ async function main(): Promise<void> {
   const config = loadConfig(readEnvironment())
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
   const log = createLogger(config.logLevel, isPretty ? await createPrettyDestination() : undefined)
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'))
+  process.on('unhandledRejection', (error) =>
+    log.error({ event: 'unhandled_rejection', err: error }, 'unhandled promise rejection'),
+  )
 
   let app: App | undefined
   let stoppingSinceMs: number | undefined
@@ -32,7 +34,7 @@ async function main(): Promise<void> {
     app.stop(DRAIN_MS).then(
       () => process.exit(exitCode),
       (error: unknown) => {
-        log.error({ err: error }, 'shutdown failed')
+        log.error({ event: 'shutdown_failed', err: error }, 'shutdown failed')
         process.exit(1)
       },
     )
@@ -50,6 +52,7 @@ async function main(): Promise<void> {
   }
   const onStuck = () => {
     log.error(
+      { event: 'process_stuck' },
       'background work is stuck although the database answers: ending, so that a supervisor starts another process',
     )
     if (stoppingSinceMs === undefined) stop(1)

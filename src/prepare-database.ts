@@ -21,7 +21,8 @@ export async function prepareDatabase(
     if (migratesOnStart) await migrate(url, log)
     const { missing, unknown } = await compareMigrations(db)
     if (missing.length > 0) throw missingMigrationsError(missing)
-    if (unknown.length > 0) log.warn({ migrations: unknown }, 'the database has migrations of a newer version')
+    if (unknown.length > 0)
+      log.warn({ event: 'database_newer', migrations: unknown }, 'the database has migrations of a newer version')
     if (isEmbedded) await seedIfEmpty(db)
   } catch (error) {
     throw isEmbedded ? error : toDatabaseUrlError(error, url, isPooled ? 'DATABASE_SESSION_URL' : undefined)

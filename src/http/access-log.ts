@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import type { Logger } from '../platform/log.ts'
+import { ANSWERED, type Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import { LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_ALIAS_PREFIX, TRPC_PREFIX } from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
@@ -19,7 +19,7 @@ export function accessLog(log: Logger, router: AppRouter): Middleware {
       const path = maskPath(ctx.path, words)
       const request = { requestId, method: ctx.method, path }
       // Clients may leave before they have an answer, which may have cost as much.
-      if (ctx.res.headersSent) log.info({ ...request, status: ctx.res.statusCode, durationMs }, 'request answered')
+      if (ctx.res.headersSent) log.info({ ...request, status: ctx.res.statusCode, durationMs }, ANSWERED)
       else log.info({ ...request, durationMs }, 'request broken off')
     }
     if (ctx.res.closed) logLine()

@@ -28,7 +28,8 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   const error = toPublicError(thrown, requestId)
   if (error.key === 'INTERNAL_SERVER_ERROR') logFailure(log, thrown, 'request failed', requestId)
   const outage = findOutage(toTrpcError(thrown))
-  if (outage) log.warn({ err: outage, requestId }, 'request failed for lack of a dependency')
+  if (outage)
+    log.warn({ event: 'dependency_unavailable', err: outage, requestId }, 'request failed for lack of a dependency')
   ctx.set(error.headers)
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
@@ -38,7 +39,7 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
 
 /** Clients break off requests and answers at any time, which is no error of ours. */
 export function logFailure(log: Logger, error: unknown, message: string, requestId?: string): void {
-  const fields = requestId === undefined ? { err: error } : { err: error, requestId }
+  const fields = { event: 'request_failed' as const, err: error, ...(requestId === undefined ? {} : { requestId }) }
   if (isBrokenOff(error)) log.debug(fields, message)
   else log.error(fields, message)
 }

@@ -1,7 +1,15 @@
 import pino, { type DestinationStream } from 'pino'
+import type { LogEvent } from './log-events.ts'
 import { serializeError } from './security/serialize-error.ts'
 
-export type Logger = pino.Logger
+type Report = (fields: { event: LogEvent; [field: string]: unknown }, message: string) => void
+
+/** Lines that operators may alert on name their event. */
+export type Logger = Omit<pino.Logger, 'warn' | 'error' | 'child'> & {
+  warn: Report
+  error: Report
+  child(fields: Record<string, unknown>): Logger
+}
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /**
@@ -21,5 +29,18 @@ export function createLogger(level: LogLevel, destination?: pino.DestinationStre
 /** Writes the log for a person at a terminal. Synchronous, so that the last lines before an exit are written. */
 export async function createPrettyDestination(): Promise<DestinationStream> {
   const { default: pretty } = await import('pino-pretty')
-  return pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
+  const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
+  return { write: (line) => void stream.write(line.includes(ANSWERED) ? shortenRequest(line) : line) }
+}
+
+/** Message of the line that each request writes. */
+export const ANSWERED = 'request answered'
+
+/** Makes `GET /api/contacts 200 9.7 ms` of the line of a request; the answer has its ID in `X-Request-Id`. */
+function shortenRequest(line: string): string {
+  const { level, time, msg, ...request } = JSON.parse(line) as Record<string, unknown>
+  if (msg !== ANSWERED) return line
+  const { method, path, status, durationMs, requestId } = request
+  const text = `${String(method)} ${String(path)} ${String(status)} ${String(durationMs)} ms`
+  return `${JSON.stringify({ level, time, msg: text, ...(Number(status) >= 500 ? { requestId } : {}) })}\n`
 }

@@ -43,7 +43,7 @@ export async function recordRefusal(
   try {
     await scope.cached(`refusal ${callerId(caller)} ${action}`, MINUTE, () => scope.transaction(dropIfMany))
   } catch (error) {
-    ctx.log.warn({ err: error, path: action }, 'a refused attempt could not be recorded')
+    ctx.log.warn({ event: 'audit_unrecorded', err: error, path: action }, 'a refused attempt could not be recorded')
   }
 }
 

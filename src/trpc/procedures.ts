@@ -59,11 +59,13 @@ async function convertErrors<R extends { ok: boolean }>(
   const error = toTrpcError(failure)
   const isInvalid = error.code === 'BAD_REQUEST' && error.cause instanceof ZodError
   if (isInvalid && (await getRawInput()) === undefined) throw toTrpcError(missingInputError(type))
-  if (error.code === 'INTERNAL_SERVER_ERROR') ctx.log.error({ err: error.cause, path }, 'procedure failed')
+  if (error.code === 'INTERNAL_SERVER_ERROR')
+    ctx.log.error({ event: 'request_failed', err: error.cause, path }, 'procedure failed')
   const isRefused = error.cause instanceof ForbiddenError && type === 'mutation' && meta?.role
   if (isRefused) await recordRefusal(ctx, access, meta?.action ?? path)
   const outage = findOutage(error)
-  if (outage && !signal?.aborted) ctx.log.warn({ err: outage, path }, 'procedure failed for lack of a dependency')
+  if (outage && !signal?.aborted)
+    ctx.log.warn({ event: 'dependency_unavailable', err: outage, path }, 'procedure failed for lack of a dependency')
   throw error
 }
 

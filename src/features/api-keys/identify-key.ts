@@ -156,7 +156,7 @@ async function loadKey(
   if (lastUsedAt === null || lastUsedAt < addMs(now, -MINUTE)) {
     // Nobody waits for it, as somebody may be changing the key.
     markUsed(scope, apiKeyId).catch((error: unknown) =>
-      scope.log.warn({ err: error }, 'use of an API key not recorded'),
+      scope.log.warn({ event: 'api_key_use_unrecorded', err: error }, 'use of an API key not recorded'),
     )
   }
   const ends = [row.expiresAt, secretExpiresAt].filter((end) => end !== null)

@@ -26,7 +26,7 @@ export async function countGuess<T>(
   // Logs neither the e-mail address, which may be somebody else's password or name, nor the exact network address.
   const logFailure = (failure: { reason: string }) => {
     const network = loggableNetwork(context.client.addressKey)
-    context.log.warn({ userId, ...failure, network }, `${operation} failed`)
+    context.log.warn({ event: 'guess_failed', userId, ...failure, network }, `${operation} failed`)
   }
   const reservation = await context.auth.lockout.reserve(guess)
   if (reservation.locked) {

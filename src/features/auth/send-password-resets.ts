@@ -42,7 +42,7 @@ async function attempt(system: SystemScope, request: Request): Promise<void> {
   try {
     await sendPasswordReset(system, request)
   } catch (error) {
-    system.log.warn({ err: error, attempts }, 'a password reset could not be emailed')
+    system.log.warn({ event: 'email_failed', err: error, attempts }, 'a password reset could not be emailed')
     if (attempts < ATTEMPTS_MAX) return
   }
   // One that was requested meanwhile is due at another time.

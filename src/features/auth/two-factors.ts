@@ -72,7 +72,7 @@ export function openTotpSecret({ secrets, log }: SystemScope, { userId, sealedSe
   try {
     return String(secrets.open(sealedSecret, sealContext(userId)))
   } catch (cause) {
-    log.error({ err: cause, userId }, 'the secret of a second factor cannot be decrypted')
+    log.error({ event: 'secret_unreadable', err: cause, userId }, 'the secret of a second factor cannot be decrypted')
     const message =
       'The secret of the second factor cannot be decrypted any more. Sign in with a recovery code, disable the second factor and enable it again, or ask the operator'
     throw new ConflictError('two_factor_unreadable', message, undefined, { cause })

@@ -23,7 +23,10 @@ export async function assignConversations(tx: Scope, assignments: Assignment[]):
   const assignees = last.flatMap(({ conversationId, to }): Assignee[] => {
     const assigneeId = pickAssignee(to, members, tx.now())
     if (assigneeId !== undefined) return [{ conversationId, assigneeId }]
-    tx.log.warn({ conversationId, to }, 'no member of the workspace matches an assignment')
+    tx.log.warn(
+      { event: 'assignment_unmatched', conversationId, to },
+      'no member of the workspace matches an assignment',
+    )
     return []
   })
   await saveAssignees(tx, assignees)

@@ -83,5 +83,9 @@ export async function reportDeadLetters(system: Pick<SystemScope, 'acrossTenants
   const [row] = await system.acrossTenants<{ count: number; workspaces: number }>('reportDeadLetters')`
       select count(*)::int as count, count(distinct tenant_id)::int as workspaces
      from (select tenant_id from dead_letters limit ${COUNT_MAX}) counted`
-  if (row && row.count > 0) system.log.warn({ ...row, countMax: COUNT_MAX }, 'dead letters wait for a retry or discard')
+  if (row && row.count > 0)
+    system.log.warn(
+      { event: 'dead_letters_waiting', ...row, countMax: COUNT_MAX },
+      'dead letters wait for a retry or discard',
+    )
 }

@@ -72,8 +72,9 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
     deadLetter: storeDeadLetter,
     report(error, about) {
       const fields = { err: error, ...about }
-      if (isTransient(error)) system.log.warn(fields, 'postponed a mailbox after a transient failure')
-      else system.log.error(fields, 'failed to advance a mailbox')
+      if (isTransient(error))
+        system.log.warn({ event: 'mailbox_postponed', ...fields }, 'postponed a mailbox after a transient failure')
+      else system.log.error({ event: 'mailbox_failed', ...fields }, 'failed to advance a mailbox')
     },
   }
 }

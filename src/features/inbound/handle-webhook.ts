@@ -106,7 +106,10 @@ async function keepAndProcess(
       error: describeFailure(error),
     })
     if (isInvalid) throw error
-    scope.log.error({ err: error, channelId: channel.id, webhookId: webhook.id }, 'a webhook could not be processed')
+    scope.log.error(
+      { event: 'webhook_failed', err: error, channelId: channel.id, webhookId: webhook.id },
+      'a webhook could not be processed',
+    )
   }
 }
 

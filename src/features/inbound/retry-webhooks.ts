@@ -68,7 +68,10 @@ async function processKept(scope: Scope, ref: ProviderWebhookRef) {
   const changes = await storeAgain({ scope, channel }, row.body).then(
     (inbound) => ({ status: 'processed' as const, outcome: toOutcome(inbound), error: null, dueAt: null }),
     (error: unknown) => {
-      scope.log.warn({ err: error, channelId: channel.id, webhookId: row.id }, 'a webhook could not be processed again')
+      scope.log.warn(
+        { event: 'webhook_failed', err: error, channelId: channel.id, webhookId: row.id },
+        'a webhook could not be processed again',
+      )
       const failure = { error: describeFailure(error) }
       if (isTransient(error)) {
         const dueAt = row.dueAt ?? addMs(scope.now(), TRANSIENT_DELAY_MS)

@@ -29,7 +29,10 @@ export async function applyInParts(tx: Scope, kind: JobKind, job: JobRow, lines:
       const [first, ...others] = part
       if (!first || error instanceof AppError || isTransient(error)) throw error
       if (others.length === 0) {
-        tx.log.warn({ err: error, jobId: job.id, line: first.line }, 'a line of a job cannot be stored')
+        tx.log.warn(
+          { event: 'job_line_failed', err: error, jobId: job.id, line: first.line },
+          'a line of a job cannot be stored',
+        )
         failures.set(first.line, error)
         return [{ line: first.line, status: 'failed', targetId: null, error: describe(error) }]
       }

@@ -137,7 +137,7 @@ async function storePortion(scope: Scope, kind: JobKind, job: JobRow, portion: P
     isStored = await store(withTrials((tx, row) => kind.apply(tx, row, lines)))
   } catch (error) {
     if (error instanceof AppError || isTransient(error)) throw error
-    scope.log.warn({ err: error, jobId: job.id }, 'a portion of a job is stored in parts')
+    scope.log.warn({ event: 'job_portion_split', err: error, jobId: job.id }, 'a portion of a job is stored in parts')
     isStored = await store(withTrials((tx, row) => applyInParts(tx, kind, row, lines)))
   }
   if (isStored) Object.assign(job, { cursor, portions: job.portions + 1, attempts: 0 })
@@ -212,7 +212,7 @@ async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise
     await endJob(scope, job, { status: 'failed', error: { code: error.code, message: error.message } })
     return
   }
-  scope.log.warn({ err: error, jobId: id, attempts }, 'a portion of a job failed')
+  scope.log.warn({ event: 'job_portion_failed', err: error, jobId: id, attempts }, 'a portion of a job failed')
   const isLast = attempts + 1 >= ATTEMPTS_MAX && !isTransient(error)
   if (isLast) {
     const message = 'The job failed because of an internal error. Lines with a result are done; send the others again'

@@ -112,7 +112,10 @@ async function fetchOne(
     if (error instanceof NotFoundError) return
     const problem = toProblem(scope, error, bytesMax)
     if (!problem.waitsForRoom) {
-      scope.log.warn({ err: error, messageId: file.messageId }, 'a file of a message could not be fetched')
+      scope.log.warn(
+        { event: 'file_fetch_failed', err: error, messageId: file.messageId },
+        'a file of a message could not be fetched',
+      )
     }
     await postpone(scope, file, problem)
   }

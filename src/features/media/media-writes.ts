@@ -37,7 +37,10 @@ export async function discardWrite(scope: Scope, write: MediaWrite): Promise<voi
     await scope.files.delete(write.key)
     await finishWrite(scope, write)
   } catch (error) {
-    scope.log.warn({ err: error, mediaId: write.id }, 'a file could not be deleted, and is deleted later')
+    scope.log.warn(
+      { event: 'file_delete_failed', err: error, mediaId: write.id },
+      'a file could not be deleted, and is deleted later',
+    )
   }
 }
 

@@ -37,7 +37,7 @@ export async function sendReadReceipt(
     if (status === 'disconnected') return
     await adapter.markRead(providerMessageId, { showsTyping })
   } catch (error) {
-    system.log.warn({ err: error, tenantId, channelId }, 'could not send a read receipt')
+    system.log.warn({ event: 'read_receipt_failed', err: error, tenantId, channelId }, 'could not send a read receipt')
   }
 }
 

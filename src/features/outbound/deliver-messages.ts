@@ -120,7 +120,10 @@ async function lookAfterSends(
     if (found?.hasEarly) await attachEarlyStatuses(scope, channelId, providerMessageIds)
     return claimed.length === CLAIM_MAX || (found?.hasMore ?? true)
   } catch (error) {
-    scope.log.warn({ err: error, channelId }, 'the look for early statuses and further messages failed')
+    scope.log.warn(
+      { event: 'statuses_late', err: error, channelId },
+      'the look for early statuses and further messages failed',
+    )
     return true
   }
 }
@@ -148,7 +151,7 @@ async function settle(
       if (isTransient(error)) continue
       refused.add(outcome)
       const { messageId } = outcome.message
-      scope.log.error({ err: error, messageId }, 'the outcome of a send could not be stored')
+      scope.log.error({ event: 'send_unrecorded', err: error, messageId }, 'the outcome of a send could not be stored')
     }
     rest = [...failures.keys()].filter((outcome) => !refused.has(outcome))
     if (rest[0]) throw failures.get(rest[0])

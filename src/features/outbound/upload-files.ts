@@ -63,7 +63,7 @@ export class FileUploads {
     const known = this.#copies.get(mediaId)
     if (known) return known
     const copy = this.#findOrUpload(mediaId).catch((error: unknown) => {
-      this.#scope.log.warn({ err: error, mediaId }, 'could not upload a file')
+      this.#scope.log.warn({ event: 'file_upload_failed', err: error, mediaId }, 'could not upload a file')
       return NOT_UPLOADED
     })
     this.#copies.set(mediaId, copy)
@@ -117,7 +117,7 @@ export class FileUploads {
         delete from provider_media
         where tenant_id = ${scope.tenantId} and media_id = ${mediaId} and channel_id = ${this.#channel.id}`
     } catch (error) {
-      scope.log.warn({ err: error, mediaId }, 'could not forget the copy of a file')
+      scope.log.warn({ event: 'file_upload_failed', err: error, mediaId }, 'could not forget the copy of a file')
       return refusal
     }
     return { ...refusal, kind: 'retry', scope: 'recipient', afterMs: SECOND }

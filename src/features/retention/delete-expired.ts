@@ -36,14 +36,17 @@ async function listWalks(system: SystemScope): Promise<Walk[]> {
 async function deletePortions(system: SystemScope, walks: Walk[]): Promise<Walk[]> {
   const remaining: Walk[] = []
   for (const walk of walks) {
-    const { tenantId: workspaceId, kind } = walk
+    const { tenantId, kind } = walk
     try {
       const { deleted, next } = await deletePortion(system, walk)
       const counts = Object.fromEntries(Object.entries(deleted).filter(([, count]) => count > 0))
-      if (Object.keys(counts).length > 0) system.log.info({ workspaceId, kind, deleted: counts }, 'old rows deleted')
+      if (Object.keys(counts).length > 0) system.log.info({ tenantId, kind, deleted: counts }, 'old rows deleted')
       if (next) remaining.push({ ...walk, after: next })
     } catch (error) {
-      system.log.warn({ err: error, workspaceId, kind }, 'old rows could not be deleted and will be tried again')
+      system.log.warn(
+        { event: 'retention_failed', err: error, tenantId, kind },
+        'old rows could not be deleted and will be tried again',
+      )
     }
   }
   return remaining

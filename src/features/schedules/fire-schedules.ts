@@ -33,7 +33,7 @@ async function tryFire(system: SystemScope, ref: ScheduleRef): Promise<boolean> 
   try {
     return await system.forTenant(ref.tenantId).transaction((tx) => fireChunk(tx, ref))
   } catch (error) {
-    system.log.warn({ err: error, ...ref }, 'failed to fire a schedule, will retry')
+    system.log.warn({ event: 'schedule_failed', err: error, ...ref }, 'failed to fire a schedule, will retry')
     return false
   }
 }
@@ -45,7 +45,11 @@ async function fireChunk(tx: Scope, { workflowId, key }: ScheduleRef): Promise<b
   const time = occurrenceAt(schedule, tx.now())
   const contacts = time ? await listContacts(tx, schedule) : []
   if (time) await startChunk(tx, { workflowId, key, time, contacts })
-  else tx.log.warn({ workflowId, missedAt: schedule.nextAt }, 'skipped a schedule that is too late')
+  else
+    tx.log.warn(
+      { event: 'schedule_skipped', workflowId, missedAt: schedule.nextAt },
+      'skipped a schedule that is too late',
+    )
   const isUnfinished = schedule.groupId !== null && contacts.length === CHUNK
   const nextAt = isUnfinished ? time : occurrenceAfter(schedule, time ?? tx.now())
   const cursor = isUnfinished ? contacts.at(-1) : null

@@ -35,7 +35,9 @@ export function watchEvents(system: SystemScope): () => void {
     const tenantIds = [...waiting]
     waiting.clear()
     for (const tenantId of tenantIds) {
-      await enqueue(tenantId).catch((err: unknown) => system.log.warn({ err, tenantId }, 'could not find webhooks'))
+      await enqueue(tenantId).catch((err: unknown) =>
+        system.log.warn({ event: 'deliveries_not_found', err, tenantId }, 'could not find webhooks'),
+      )
     }
   }
   const unsubscribe = system.notifications.subscribe('events', (tenantId) => {

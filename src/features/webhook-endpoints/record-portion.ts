@@ -54,7 +54,10 @@ export async function recordPortion(
     return hasRetries ? saveNextRetry(tx, id) : row
   })
   if (hasGap)
-    scope.log.warn({ tenantId: scope.tenantId, webhookEndpointId: id }, 'events were deleted before a webhook')
+    scope.log.warn(
+      { event: 'events_missed', tenantId: scope.tenantId, webhookEndpointId: id },
+      'events were deleted before a webhook',
+    )
   return goesOn && recorded?.status === 'enabled' ? recorded : undefined
 }
 

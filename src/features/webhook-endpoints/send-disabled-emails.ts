@@ -36,7 +36,10 @@ async function attempt(system: SystemScope, scope: Scope, id: string): Promise<v
   const sent = await Promise.allSettled(recipients.map((to) => sendEmail(system, { to, ...compose(due) })))
   const failure = sent.find((result) => result.status === 'rejected')
   if (failure)
-    scope.log.warn({ err: failure.reason, attempts: due.emailAttempts }, 'an email about a webhook could not be sent')
+    scope.log.warn(
+      { event: 'email_failed', err: failure.reason, attempts: due.emailAttempts },
+      'an email about a webhook could not be sent',
+    )
   // Who got it does not get it again because of another one.
   const isRefused = failure !== undefined && sent.every(({ status }) => status === 'rejected')
   if (isRefused && due.emailAttempts < ATTEMPTS_MAX) return

@@ -71,7 +71,10 @@ async function purgeOrRestart(system: SystemScope, tenantId: string): Promise<bo
     return await purgePortion(system, tenantId)
   } catch (error) {
     if (sqlState(error) !== FOREIGN_KEY_VIOLATION) throw error
-    system.log.warn({ err: error, workspaceId: tenantId }, 'the purge of a workspace starts again, as rows were added')
+    system.log.warn(
+      { event: 'workspace_purge_restarted', err: error, tenantId },
+      'the purge of a workspace starts again, as rows were added',
+    )
     await system.sql('restartWorkspaceDeletion')`
       update workspace_deletions set place = 0 where workspace_id = ${tenantId} and finished_at is null`
     return false
@@ -208,6 +211,6 @@ async function finish(tx: Scope, receipt: Receipt): Promise<boolean> {
   await tx.sql('finishWorkspaceDeletion')`
     update workspace_deletions set finished_at = ${tx.now()}, started_at = coalesce(started_at, ${tx.now()})
     where workspace_id = ${tenantId}`
-  tx.log.info({ workspaceId: tenantId, rows: receipt.counts, files: receipt.files }, 'a deleted workspace was purged')
+  tx.log.info({ tenantId, rows: receipt.counts, files: receipt.files }, 'a deleted workspace was purged')
   return false
 }

@@ -65,6 +65,9 @@ export class Admission {
     this.#rejected.set(bound, { count: count + 1, loggedMs: isDue ? nowMs : loggedMs })
     if (!isDue) return
     const client = network === undefined ? {} : { network: loggableNetwork(network) }
-    this.#log.warn({ bound, rejected: count + 1, ...client }, 'rejected to protect this process')
+    this.#log.warn(
+      { event: 'load_rejected', bound, rejected: count + 1, ...client },
+      'rejected to protect this process',
+    )
   }
 }

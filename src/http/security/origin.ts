@@ -56,7 +56,7 @@ export function rejectCrossOrigin(origins: ReadonlySet<string>, log: Logger): Mi
     const origin = ctx.get('origin')
     if (ctx.get('sec-fetch-site') === 'cross-site' && origins.has(origin) && !logged.has(origin)) {
       logged.add(origin)
-      log.warn({ origin, host: ctx.get('host').slice(0, HOST_MAX) }, CROSS_SITE)
+      log.warn({ event: 'cross_site_origin', origin, host: ctx.get('host').slice(0, HOST_MAX) }, CROSS_SITE)
     }
     return next()
   }

@@ -47,7 +47,8 @@ export class ThreadPool {
       onFailure: (error) => {
         const wasExecuting = isReady && !this.#idle.has(thread)
         this.#forget(thread)
-        if (!wasExecuting) log.error({ err: error }, 'a compute thread failed without a task')
+        if (!wasExecuting)
+          log.error({ event: 'compute_thread_failed', err: error }, 'a compute thread failed without a task')
         if (!isReady) onStartFailure()
       },
     })

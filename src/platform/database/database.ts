@@ -6,6 +6,7 @@ import pg from 'pg'
 import { getField } from '../fields.ts'
 import { UnavailableError } from '../errors.ts'
 import { parseUtcTime } from '../iso-time.ts'
+import type { Logger } from '../log.ts'
 import { MINUTE, SECOND } from '../time.ts'
 import {
   CONNECTION,
@@ -146,7 +147,7 @@ function removeStatement(error: Error, { sql }: { sql: string }): void {
 const VERSION_MIN = 150000
 
 /** Warns if fsync is off. @throws DatabaseUrlError if the server is too old */
-export async function checkPostgresVersion(db: Database, log: { warn(message: string): void }): Promise<void> {
+export async function checkPostgresVersion(db: Database, log: Pick<Logger, 'warn'>): Promise<void> {
   const { rows } = await db.raw<{ rows: [{ version: number; fsync: string }] }>(
     `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`,
   )
@@ -155,7 +156,8 @@ export async function checkPostgresVersion(db: Database, log: { warn(message: st
     const major = Math.floor(version / 10000)
     throw new DatabaseUrlError(`the server has PostgreSQL ${major}. Use PostgreSQL 15 or newer`)
   }
-  if (fsync !== 'on') log.warn('fsync is off in the database: a power failure loses acknowledged data')
+  if (fsync !== 'on')
+    log.warn({ event: 'database_fsync_off' }, 'fsync is off in the database: a power failure loses acknowledged data')
 }
 
 export const SEEDS = {

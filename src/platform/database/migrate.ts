@@ -106,7 +106,10 @@ async function applyNext(db: Database, log: Log | undefined): Promise<string[]> 
       return names
     } catch (error) {
       if (!isContention(error) || attempt === ATTEMPTS_MAX) throw error
-      log?.warn({ err: error, attempt }, 'a migration could not lock a table and is tried again')
+      log?.warn(
+        { event: 'migration_waits', err: error, attempt },
+        'a migration could not lock a table and is tried again',
+      )
       await delay(Math.min(RETRY_MAX_MS, attempt * POLL_MS))
     }
   }

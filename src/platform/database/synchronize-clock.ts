@@ -21,7 +21,8 @@ type Offset = { ms: number; errorMs: number }
 export async function synchronizeClock(db: Database, log: Logger): Promise<() => void> {
   const correct = () => withinTime(MEASUREMENT_MAX_MS, correctClock(db, log))
   await correct()
-  const warn = (error: unknown) => log.warn({ err: error }, 'the clock of the database could not be read')
+  const warn = (error: unknown) =>
+    log.warn({ event: 'clock_unreadable', err: error }, 'the clock of the database could not be read')
   const timer = setInterval(() => void correct().catch(warn), INTERVAL_MS)
   timer.unref()
   return () => clearInterval(timer)
@@ -38,7 +39,7 @@ async function correctClock(db: Database, log: Logger): Promise<void> {
   // A smaller difference may be an error of the measurement, and processes of one machine agree without a correction.
   if (Math.abs(best.ms - systemClock.correctionMs) <= best.errorMs) return
   if (Math.abs(best.ms) > WARN_MS)
-    log.warn({ offsetMs: best.ms }, 'the clock of this machine differs from the database')
+    log.warn({ event: 'clock_differs', offsetMs: best.ms }, 'the clock of this machine differs from the database')
   systemClock.correctionMs = best.ms
 }
 

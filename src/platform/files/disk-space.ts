@@ -52,7 +52,11 @@ export class DiskSpace {
     if (isLow === this.#wasLow) return
     this.#wasLow = isLow
     const { log } = this.#options
-    if (isLow) log.warn(space, 'the disk has little free space: no files are stored until there is more')
+    if (isLow)
+      log.warn(
+        { event: 'disk_low', ...space },
+        'the disk has little free space: no files are stored until there is more',
+      )
     else log.info(space, 'the disk has enough free space: files are stored again')
   }
 }

@@ -18,7 +18,10 @@ export async function forEachTenant(
     } catch (error) {
       if (isGeneralOutage(error)) throw error
       failed.push(tenantId)
-      log.error({ err: error, tenantId, task }, 'periodic task failed for a workspace and will be repeated')
+      log.error(
+        { event: 'periodic_task_failed', err: error, tenantId, task },
+        'periodic task failed for a workspace and will be repeated',
+      )
     }
   }
   return failed

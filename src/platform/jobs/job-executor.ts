@@ -249,7 +249,7 @@ export class JobExecutor {
       await withinTime(JOB_MAX_MS, work())
     } catch (error) {
       const { log, name } = this.#options
-      log.warn({ err: error, task: name }, 'a job failed; what is still due will be found')
+      log.warn({ event: 'job_failed', err: error, task: name }, 'a job failed; what is still due will be found')
     }
   }
 

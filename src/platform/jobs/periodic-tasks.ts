@@ -16,7 +16,12 @@ export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): (graceMs
       // A task that takes longer than its interval is not started a second time.
       if (running.has(name)) return
       const done = withinTime(TASK_MAX_MS, run())
-        .catch((error: unknown) => log.warn({ err: error, task: name }, 'periodic task failed and will be repeated'))
+        .catch((error: unknown) =>
+          log.warn(
+            { event: 'periodic_task_failed', err: error, task: name },
+            'periodic task failed and will be repeated',
+          ),
+        )
         .finally(() => running.delete(name))
       running.set(name, done)
     }

@@ -194,7 +194,7 @@ export class WakeupClaims {
   /** The time in which the database does not answer is not counted. */
   async #recordFailure(error: unknown): Promise<void> {
     const { db, log, onStuck } = this.#options
-    if (!this.#hasFailed) log.warn({ err: error }, 'jobs could not be claimed')
+    if (!this.#hasFailed) log.warn({ event: 'jobs_not_claimed', err: error }, 'jobs could not be claimed')
     this.#hasFailed = true
     this.#isWoken = false
     try {

@@ -53,7 +53,10 @@ export class WakeupSender {
 
   #reportFull(): void {
     if (!this.#isFull)
-      this.#options.log.warn({ max: WAITING_MAX }, 'too many jobs wait to be stored; what is due will be found')
+      this.#options.log.warn(
+        { event: 'jobs_not_stored', max: WAITING_MAX },
+        'too many jobs wait to be stored; what is due will be found',
+      )
     this.#isFull = true
   }
 
@@ -85,7 +88,10 @@ export class WakeupSender {
     } catch (error) {
       // While the database is away, every statement fails alike.
       if (!this.#isFailing)
-        log.warn({ err: error, jobs: rows.length }, 'jobs could not be stored; what is due will be found')
+        log.warn(
+          { event: 'jobs_not_stored', err: error, jobs: rows.length },
+          'jobs could not be stored; what is due will be found',
+        )
       this.#isFailing = true
     }
   }

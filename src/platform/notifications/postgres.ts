@@ -109,7 +109,10 @@ export class PostgresNotifications extends Notifications {
       )
     } catch (error) {
       if (!this.#closed)
-        this.#log.warn({ err: error }, 'notifications were lost; subscribers will find what they announced')
+        this.#log.warn(
+          { event: 'notifications_lost', err: error },
+          'notifications were lost; subscribers will find what they announced',
+        )
     }
   }
 

@@ -17,7 +17,7 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
   let isUnreachable = false
   client.on('error', (error: unknown) => {
     // Every reconnection attempt fails alike, so only the first is logged.
-    if (!isUnreachable) log.warn({ err: error }, UNREACHABLE)
+    if (!isUnreachable) log.warn({ event: 'redis_unreachable', err: error }, UNREACHABLE)
     isUnreachable = true
   })
   client.on('ready', () => {

@@ -58,10 +58,16 @@ describe('settings of a process', function () {
     if (!hasTerminals) this.skip()
     const command = `echo pid $$; exec ${process.execPath} ${main}`
     const { ended, output } = await checkout.untilListening(checkout.startAtTerminal(command))
+    const [, url = ''] = /listening on (http:\/\/[\w.:]+)/.exec(output.stdout) ?? []
+    await fetch(`${url}/api/contacts`)
     process.kill(Number(/pid (\d+)/.exec(output.stdout)?.[1]), 'SIGTERM')
     await ended
     await waitUntil(() => !checkout.hasRunningServer)
-    expect(output.stdout).to.match(/INFO.*stopping: finishing what is in flight/)
+    expect(output.stdout)
+      .to.match(/INFO.*creating the database/)
+      .and.match(/INFO.*stopping: finishing what is in flight/)
+    expect(output.stdout).to.match(/INFO\S*: \S*GET \/api\/contacts 401 [\d.]+ ms\S*$/m)
+    expect(output.stdout).to.include(`Files: ${checkout.path}`).and.include('Stop: Ctrl+C')
     expect(output.stdout).to.not.include('{"level"')
   })
 })

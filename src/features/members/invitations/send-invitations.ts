@@ -33,7 +33,7 @@ async function attempt(system: SystemScope, invitation: Due): Promise<void> {
   try {
     await sendInvitation(system, invitation)
   } catch (error) {
-    system.log.warn({ err: error, attempts }, 'an invitation could not be emailed')
+    system.log.warn({ event: 'email_failed', err: error, attempts }, 'an invitation could not be emailed')
     if (attempts < ATTEMPTS_MAX) return
   }
   // One that was requested meanwhile is due at another time.

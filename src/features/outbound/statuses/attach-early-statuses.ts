@@ -31,7 +31,7 @@ export async function attachEarlyStatuses(
   try {
     await attach(scope, channelId, providerMessageIds)
   } catch (error) {
-    scope.log.warn({ err: error, channelId }, 'delivery statuses wait for the periodic task')
+    scope.log.warn({ event: 'statuses_late', err: error, channelId }, 'delivery statuses wait for the periodic task')
   }
 }
 
