@@ -8,6 +8,7 @@ import { type Field, listFields } from '../support/definition-fields.ts'
 import { listTableRows, readDocument, sectionOf } from '../support/documents.ts'
 
 const document = readDocument('docs/workflow-language.md')
+const examples = document.blocks.filter(({ language }) => language === 'json')
 const schema = definitionSchema() as { $defs: Record<string, unknown> }
 const types = Object.keys(schema.$defs)
 const triggerTypes = types.filter((name) => name.startsWith('trigger_')).map((name) => name.slice('trigger_'.length))
@@ -89,9 +90,12 @@ describe('docs/workflow-language.md', () => {
     expect(operators).to.have.members(properties.op.enum)
   })
 
+  it('shows an example of every trigger and step', () => {
+    const shown = examples.map(({ heading, text }) => `${heading}: ${(JSON.parse(text) as Example).type}`)
+    expect(shown).to.include.members([...triggerTypes, ...stepTypes].map((type) => `${type}: ${type}`))
+  })
+
   it('shows only examples that can be published', () => {
-    const examples = document.blocks.filter(({ language }) => language === 'json')
-    expect(examples.length).to.be.greaterThan(5)
     for (const { text, line } of examples) {
       const { errors } = checkDefinition(completeDefinition(JSON.parse(text)), { allowsLoopback: false })
       expect(errors, `docs/workflow-language.md:${line}`).to.deep.equal([])
@@ -109,6 +113,6 @@ function completeDefinition(example: Example): unknown {
   if (!type) return { ...start, steps: [{ id: 'done', type: 'stop', if: example }] }
   if (triggerTypes.includes(type)) return { ...start, triggers: [example], steps: [{ id: 'done', type: 'stop' }] }
   const variables = Object.fromEntries(['city', 'quote', 'size'].map((name) => [name, { type: 'object' }]))
-  const targets = [...JSON.stringify(example).matchAll(/"(?:next|else)":"(\w+)"/g)].map(([, id]) => id)
+  const targets = [...JSON.stringify(example).matchAll(/"(?:next|else|to)":"(\w+)"/g)].map(([, id]) => id)
   return { ...start, variables, steps: [example, ...targets.map((id) => ({ id, type: 'stop' }))] }
 }
