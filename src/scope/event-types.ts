@@ -8,6 +8,8 @@ type EventTypeInfo = {
   data: readonly string[]
   /** The kind of object that webhooks send as `resource`: the API's form of the object that the first field of the data names. */
   resource?: Resource
+  /** True if readers also get the data that the sender of the event gave, until its contact is deleted. */
+  hasPayload?: true
 }
 
 /** Kinds of objects that webhooks send with an event. */
@@ -44,7 +46,21 @@ const WORKSPACE = { data: ['workspaceId'] } as const
 /** Names of fields of the object as the API spells them, of which the event says that they have other values. */
 const CHANGED = 'changed[]'
 
-/** All types of events, except the custom ones, which are called `custom.` and the name that their sender gives them. */
+/** Custom events, which are called `custom.` and the name that their sender gives them. */
+export const CUSTOM_EVENT = {
+  ...CONTACT,
+  data: [...CONTACT.data, 'runId?'],
+  description: 'A program sent it, or a workflow emitted it',
+  hasPayload: true,
+} as const satisfies EventTypeInfo
+
+const CUSTOM_PREFIX = 'custom.'
+
+export function isCustomEvent(type: string): boolean {
+  return type.startsWith(CUSTOM_PREFIX)
+}
+
+/** All types of events, except the custom ones. */
 export const EVENT_TYPES = {
   'contact.created': { ...CONTACT, description: 'A contact was created' },
   'contact.updated': { ...CONTACT, data: [...CONTACT.data, CHANGED], description: 'A contact was changed' },
@@ -189,13 +205,17 @@ type Data<T extends keyof Types> = { [F in Field<T> as F extends `${string}?` | 
   [F in Field<T> as F extends `${infer Name}?` ? Name : never]?: string | null
 } & { [F in Field<T> as F extends `${infer Name}[]` ? Name : never]: string[] }
 
-/** An event of a workspace, of which this is the registry. `data` contains no content: readers look the rows up. */
+/**
+ * An event of a workspace, of which this is the registry. `data` contains no content: readers look the rows up. The payload
+ * of a custom event is a row of its own, which is deleted with the contact.
+ */
 export type Event =
   | { [T in keyof Types]: { type: T; data: Data<T> } }[keyof Types]
-  | { type: `custom.${string}`; data: { contactId: string; runId: string | null } }
+  | { type: `custom.${string}`; data: { contactId: string; runId: string | null }; payload?: unknown }
 
-/** Returns what is known about a type; undefined for custom ones, and for those of another version of this program. */
+/** Returns what is known about a type; undefined for those of another version of this program. */
 export function findEventType(type: string): EventTypeInfo | undefined {
+  if (isCustomEvent(type)) return CUSTOM_EVENT
   const types: Readonly<Record<string, EventTypeInfo>> = EVENT_TYPES
   return Object.hasOwn(types, type) ? types[type] : undefined
 }

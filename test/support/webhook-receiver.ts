@@ -9,6 +9,7 @@ export type ReceivedEvent = {
   timestamp: string
   workspaceId: string
   data: EventData
+  payload?: Record<string, unknown> | null
   resource?: Record<string, unknown> | null
 }
 

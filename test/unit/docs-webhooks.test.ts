@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format } from 'prettier'
-import { EVENT_TYPES } from '../../src/scope/event-types.ts'
+import { CUSTOM_EVENT, EVENT_TYPES } from '../../src/scope/event-types.ts'
 import { readDocument, ROOT, sectionOf } from '../support/documents.ts'
 
 const PAGE = 'docs/webhooks.md'
@@ -26,7 +26,8 @@ function formatField(field: string): string {
 }
 
 async function formatTypes(): Promise<string> {
-  const rows = Object.entries(EVENT_TYPES).map(([type, { description, data, ...info }]) => {
+  const types = Object.entries({ ...EVENT_TYPES, 'custom.*': CUSTOM_EVENT })
+  const rows = types.map(([type, { description, data, ...info }]) => {
     const fields = data.map(formatField).join(', ')
     return [`\`${type}\``, description, fields, 'resource' in info ? info.resource : ''].join(' | ')
   })

@@ -13,13 +13,13 @@ const BYTES_PER_CHARACTER = 6
  * Redacts a step's input or output for its record: values with sensitive names, all occurrences of the secrets, and
  * everything beyond the size limit. Idempotent.
  */
-export function recordPayload(value: unknown, secrets: readonly string[]): unknown {
+export function recordPayload(value: unknown, secrets: readonly string[], bytesMax = BYTES_MAX): unknown {
   const redaction = new Redaction(secrets)
   const redacted = redaction.redact(value, 0)
-  if (redaction.characters * BYTES_PER_CHARACTER <= BYTES_MAX) return redacted
+  if (redaction.characters * BYTES_PER_CHARACTER <= bytesMax) return redacted
   const text: string | undefined = JSON.stringify(redacted)
   const bytes = Buffer.byteLength(text ?? '')
-  if (text === undefined || bytes <= BYTES_MAX) return redacted
+  if (text === undefined || bytes <= bytesMax) return redacted
   return { $truncated: true, bytes, preview: text.slice(0, PREVIEW_LENGTH).toWellFormed() }
 }
 

@@ -1,4 +1,5 @@
 import type { Mailbox } from '../../engine/model/mailbox-key.ts'
+import { recordPayload } from '../../engine/redact/record-payload.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -7,6 +8,9 @@ import { advanceJob } from './jobs.ts'
 import { listPublished } from './published-workflows.ts'
 import { putItems } from './store/mailbox-store.ts'
 
+/** A larger payload is truncated for readers: lists have 100 events. */
+const PAYLOAD_BYTES_MAX = 64 * 1024
+
 export type RaisedEvent = {
   contactId: string
   /** Conversation in which the event happened, if it happened in one. */
@@ -14,6 +18,8 @@ export type RaisedEvent = {
   event: WorkflowEvent
   /** The run that emitted the event. */
   runId?: string
+  /** Values of the run's sensitive variables, which readers of a custom event do not see. */
+  secrets?: readonly string[]
   /** Number of runs between the event and the action of a person or external system that caused it. */
   depth?: number
 }
@@ -45,9 +51,11 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   tx.enqueue(advanceJob(tx.tenantId))
 }
 
-/** Programs and front ends get a custom event whether workflows react to it or not. */
-function toCustomEvent({ contactId, runId, event }: RaisedEvent): Event[] {
-  return event.type === 'event' ? [{ type: `custom.${event.event}`, data: { contactId, runId: runId ?? null } }] : []
+/** Programs and front ends get a custom event whether workflows react to it or not, with its data as steps are recorded. */
+function toCustomEvent({ contactId, runId, event, secrets = [] }: RaisedEvent): Event[] {
+  if (event.type !== 'event') return []
+  const payload = recordPayload(event.data, secrets, PAYLOAD_BYTES_MAX)
+  return [{ type: `custom.${event.event}`, data: { contactId, runId: runId ?? null }, payload }]
 }
 
 /** Finds the mailbox of each contact: its newest conversation, or the contact itself if it has none. */

@@ -8,7 +8,7 @@ const SEND = {
   status: 202,
   idempotent: true,
   description:
-    'Starts the workflows that have a trigger for the event and resumes the runs that wait for it. If there are none, the event is discarded.',
+    'Starts the workflows that have a trigger for the event and resumes the runs that wait for it. Lists and streams of events and webhooks have it as `custom.` and its name, with the data as `payload`.',
 } as const
 
 export const eventsRouter = router({

@@ -70,6 +70,15 @@ const Event = z
       })
       .catchall(z.string().nullable())
       .meta({ description: 'IDs of what the event is about', examples: [{ messageId: EXAMPLE_ID }] }),
+    payload: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'The data of a custom event; null without data and after the deletion of the contact. Values of sensitive variables and names are redacted, and more than 64 KB are truncated. Other events do not have the field',
+        examples: [{ total: 120 }],
+      }),
     at: timestamp,
   })
   .meta({ id: 'Event' })
@@ -89,9 +98,10 @@ const name = eventName.meta({ description: 'Name of the event', examples: ['orde
 export const SendEvent = z.strictObject({
   event: name,
   contactId: id,
-  data: json
-    .optional()
-    .meta({ description: 'Data that workflows read as {{trigger.data}}', examples: [{ total: 120 }] }),
+  data: json.optional().meta({
+    description: 'Data that workflows read as {{trigger.data}}, and readers of events as `payload`',
+    examples: [{ total: 120 }],
+  }),
 })
 export type SendEvent = z.infer<typeof SendEvent>
 

@@ -1,6 +1,7 @@
 import type { OutboundContent } from '../../message-content/content.ts'
 import type { EffectRequest } from '../../engine/model/decision.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
+import { collectSecrets } from '../../engine/redact/collect-secrets.ts'
 import type { Subject } from '../../engine/model/subject.ts'
 import { type EffectType, isWorkflowEffect, type WorkflowEffect } from '../../steps/effects.ts'
 import type { RaisedEvent } from '../automation/raise-events.ts'
@@ -67,8 +68,9 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
     if (conversationId !== null) closes.push({ conversationId, keepPaused: false, depth })
   },
   emit({ events }, { event, data }, { run, subject: { contactId }, depth }) {
-    const runId = run.state.id
-    if (contactId !== null) events.push({ contactId, runId, event: { type: 'event', event, data }, depth })
+    if (contactId === null) return
+    const secrets = collectSecrets(run.state)
+    events.push({ contactId, runId: run.state.id, secrets, event: { type: 'event', event, data }, depth })
   },
   handoff({ pauses, closes }, { reason, until }, { subject: { conversationId } }) {
     if (conversationId === null) return

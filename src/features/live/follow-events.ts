@@ -1,8 +1,10 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
+import { isCustomEvent } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
+import { addPayloads, type Payload } from '../events/payloads.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import type { FollowEvents } from '../events/schema.ts'
 import { EVENT_DAYS_MAX } from '../retention/schema.ts'
@@ -49,8 +51,9 @@ type Following = {
   isMatch?: (event: FeedEvent) => boolean
 }
 
-/** An event of the workspace. Its `data` has ids only. */
-export type WorkspaceEvent = { type: 'event'; event: Pick<FeedEvent, 'id' | 'type' | 'data' | 'at'> } | StreamStart
+/** An event of the workspace. Its `data` has IDs only; a custom one has what its sender gave as `payload`. */
+export type WorkspaceEvent =
+  { type: 'event'; event: Pick<FeedEvent, 'id' | 'type' | 'data' | 'at'> & { payload?: Payload | null } } | StreamStart
 
 const ITEMS = new EventItems<WorkspaceEvent>()
 
@@ -84,7 +87,7 @@ export async function followWorkspace(
   const field = lastEventId ? 'lastEventId' : 'after'
   const position = lastEventId || after || LATEST
   const following = { after: position === LATEST ? null : position, field, types: types ?? null, signal } as const
-  return toWorkspaceEvents(await followEvents(scope, following))
+  return toWorkspaceEvents(scope, await followEvents(scope, following))
 }
 
 async function* startAndFollow(
@@ -219,14 +222,22 @@ function createWakeup(): Wakeup {
 }
 
 async function* toWorkspaceEvents(
+  scope: Scope,
   events: Awaited<ReturnType<typeof followEvents>>,
 ): AsyncGenerator<StreamItem<WorkspaceEvent>> {
   for await (const item of events) {
-    if ('event' in item) yield [item.cursor, await ITEMS.get(item.event, '', () => toItem(item.event))]
-    else yield [item.cursor, item.start]
+    if ('start' in item) yield [item.cursor, item.start]
+    else yield [item.cursor, await getItem(scope, item.event)]
   }
 }
 
-async function toItem({ id, type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
-  return { type: 'event', event: { id, type, data, at } }
+/** Items with a payload are not kept, as it may be deleted before the event is. */
+function getItem(scope: Scope, event: FeedEvent): Promise<WorkspaceEvent> {
+  const make = () => toItem(scope, event)
+  return isCustomEvent(event.type) ? scope.singleFlight(`event ${event.id}`, make) : ITEMS.get(event, '', make)
+}
+
+async function toItem(scope: Scope, { id, type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
+  const [event = { id, type, data, at }] = await addPayloads(scope, [{ id, type, data, at }])
+  return { type: 'event', event }
 }

@@ -1,6 +1,7 @@
 import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { addPayloads } from '../events/payloads.ts'
 import type { EventPage, ListEvents } from '../events/schema.ts'
 import { type FeedEvent, isOfTypesSql } from './event-feed.ts'
 import { currentPosition, hasGap, LATEST, oldestKept, parseCursor, type Position, toCursor } from './follow-events.ts'
@@ -31,7 +32,10 @@ export async function listEvents(scope: Scope, { after, types, limit }: ListEven
   const isPart = rows.length > limit
   const next = isPart ? events.at(-1) : await findPosition(scope, end, current)
   return {
-    items: events.map(({ id, type, data, at }) => ({ id, type, data, at })),
+    items: await addPayloads(
+      scope,
+      events.map(({ id, type, data, at }) => ({ id, type, data, at })),
+    ),
     // An event that has been deleted meanwhile leaves a position after which the next call finds a gap.
     nextCursor: toCursor(next ?? { position: end, id: NIL_ID }),
     hasMore: isPart || end < current.position,

@@ -5,7 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { assertMayRead } from './changes.ts'
 import { loadBodies, storeAttempt } from './deliveries.ts'
 import { getDelivery, getEndpoint, getWebhookDelivery } from './queries.ts'
-import { loadResources } from './resources.ts'
+import { loadContents, NO_CONTENTS } from './resources.ts'
 import type { TestResult, WebhookDelivery, WebhookDeliveryRef, WebhookEndpointRef } from './schema.ts'
 import { EventSender, renderEvent, type Sent } from './send-event.ts'
 
@@ -41,7 +41,7 @@ export async function testEndpoint(scope: Scope, { webhookEndpointId }: WebhookE
     position: null,
     eventAt: scope.now(),
   }
-  const { body } = renderEvent(endpoint, event, new Map())
+  const { body } = renderEvent(endpoint, event, NO_CONTENTS)
   const { isDelivered, attempt } = await sendOnce(scope, endpoint, event.eventId, body)
   return { ...attempt, delivered: isDelivered }
 }
@@ -56,8 +56,8 @@ export async function redeliver(scope: Scope, { webhookDeliveryId }: WebhookDeli
   const endpoint = await getEndpoint(scope, delivery.endpointId)
   assertMayRead(scope, { types: [delivery.type], payload: 'full' })
   const stored = (await loadBodies(scope, [delivery.id])).get(delivery.id)
-  const resources = stored || endpoint.payload === 'thin' ? new Map() : await loadResources(scope, [delivery])
-  const { body } = stored ?? renderEvent(endpoint, delivery, resources)
+  const contents = stored || endpoint.payload === 'thin' ? NO_CONTENTS : await loadContents(scope, [delivery])
+  const { body } = stored ?? renderEvent(endpoint, delivery, contents)
   const sent = await sendOnce(scope, endpoint, delivery.eventId, body)
   await scope.transaction((tx) => storeAttempt(tx, delivery.id, sent))
   return getWebhookDelivery(scope, { webhookDeliveryId })

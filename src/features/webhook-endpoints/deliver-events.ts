@@ -9,10 +9,10 @@ import { deliverWebhooksJob } from './jobs.ts'
 import { FAILURES_MIN, loadBodies, type SentDelivery } from './deliveries.ts'
 import { type DuePortion, readDuePortion } from './due-events.ts'
 import { recordPortion, type SentPortion } from './record-portion.ts'
-import { countLoadable, loadResources, type LoadedResource } from './resources.ts'
+import { type Contents, countLoadable, loadContents, NO_CONTENTS } from './resources.ts'
 import { ANSWER_MAX_MS, EventSender, renderEvent, type Sent, type SentEvent } from './send-event.ts'
 
-/** Events whose resources are read together, if these are not too large. They are in memory with those of the next ones. */
+/** Events whose contents are read together, if these are not too large. They are in memory with those of the next ones. */
 const LOADED_MAX = 100
 /** Failures of a portion, whose bodies are in memory until they are stored. */
 const FAILED_MAX = 25
@@ -113,12 +113,12 @@ async function sendInOrder(claimed: Claim, events: readonly SentEvent[]): Promis
   let failures = 0
   let failed = 0
   let failedBytes = 0
-  let resources: ReadonlyMap<string, LoadedResource> = new Map()
+  let contents = NO_CONTENTS
   let next = loadNext(claimed, events)
   for (const [index, event] of events.entries()) {
     if (index === next.start) {
       try {
-        resources = await next.loaded
+        contents = await next.loaded
       } catch (error) {
         // What was sent is recorded first.
         if (results.length === 0) throw error
@@ -128,7 +128,7 @@ async function sendInOrder(claimed: Claim, events: readonly SentEvent[]): Promis
     }
     await control.giveWay?.()
     if (!maySend(claimed)) break
-    const rendered = renderEvent(endpoint, event, resources)
+    const rendered = renderEvent(endpoint, event, contents)
     const sent = await sender.send(event, rendered.body)
     if (isCutOff(sent, control)) break
     results.push({ event, rendered: sent.isDelivered ? undefined : rendered, isKept: false, delivery: undefined, sent })
@@ -153,7 +153,7 @@ async function sendAgain(claimed: Claim, retries: readonly DeliveryRow[]): Promi
     scope,
     retries.map(({ id }) => id),
   )
-  const resources = await load(
+  const contents = await load(
     claimed,
     retries.filter(({ id }) => !bodies.has(id)),
   )
@@ -161,17 +161,17 @@ async function sendAgain(claimed: Claim, retries: readonly DeliveryRow[]): Promi
   if (!maySend(claimed)) return []
   const results = retries.map(async (delivery): Promise<SentDelivery[]> => {
     const body = bodies.get(delivery.id)
-    const rendered = body ?? renderEvent(endpoint, delivery, resources)
+    const rendered = body ?? renderEvent(endpoint, delivery, contents)
     const sent = await sender.send(delivery, rendered.body)
     return isCutOff(sent, control) ? [] : [{ event: delivery, rendered, isKept: body !== undefined, delivery, sent }]
   })
   return (await Promise.all(results)).flat()
 }
 
-/** Resources of the events from `start` to before `end`, which are loaded while those before them are sent. */
-type NextResources = { start: number; end: number; loaded: Promise<Map<string, LoadedResource>> }
+/** Contents of the events from `start` to before `end`, which are loaded while those before them are sent. */
+type NextContents = { start: number; end: number; loaded: Promise<Contents> }
 
-function loadNext(claimed: Claim, events: readonly SentEvent[], start = 0): NextResources {
+function loadNext(claimed: Claim, events: readonly SentEvent[], start = 0): NextContents {
   const end = start + countLoadable(events.slice(start, start + LOADED_MAX))
   const loaded = load(claimed, events.slice(start, end))
   // Without a further event, nobody waits for it.
@@ -179,8 +179,8 @@ function loadNext(claimed: Claim, events: readonly SentEvent[], start = 0): Next
   return { start, end, loaded }
 }
 
-function load({ scope, endpoint }: Claim, events: readonly SentEvent[]): Promise<Map<string, LoadedResource>> {
-  return endpoint.payload === 'full' ? loadResources(scope, events) : Promise.resolve(new Map())
+function load({ scope, endpoint }: Claim, events: readonly SentEvent[]): Promise<Contents> {
+  return endpoint.payload === 'full' ? loadContents(scope, events) : Promise.resolve(NO_CONTENTS)
 }
 
 /** Returns false if a send might take longer than the lease. */

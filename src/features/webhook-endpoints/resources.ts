@@ -3,7 +3,7 @@ import type { EventData } from '../../models/automation.ts'
 import { Message as MessageRow, Template as TemplateRow, Channel as ChannelRow } from '../../models/messaging.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
-import { findEventType, type Resource, RESOURCES } from '../../scope/event-types.ts'
+import { CUSTOM_EVENT, findEventType, isCustomEvent, type Resource, RESOURCES } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { ApiScope } from '../../trpc/api-scopes.ts'
 import { createSelect } from '../../trpc/select-output.ts'
@@ -15,6 +15,7 @@ import { CONTACT_SOURCE, type ContactView, toContact } from '../contacts/queries
 import { Contact } from '../contacts/schema.ts'
 import { loadConversations } from '../conversations/queries.ts'
 import { Conversation, Message } from '../conversations/schema.ts'
+import { loadPayloads } from '../events/payloads.ts'
 import { attachMedia } from '../media/queries.ts'
 import { readItems } from '../paging/read-items.ts'
 import { RUN_SOURCE, type RunDetails, toRun } from '../runs/queries.ts'
@@ -24,7 +25,7 @@ import { Template } from '../templates/schema.ts'
 import { loadWorkflows } from '../workflows/queries.ts'
 import { Workflow } from '../workflows/schema.ts'
 
-/** Sizes of the largest objects, roughly: a definition, and the content of a message or the fields of a contact. */
+/** Sizes of the largest objects, roughly: a definition, and the content of a message, the fields of a contact or a payload. */
 const WORKFLOW_BYTES_MAX = 512 * 1024
 const OTHER_BYTES_MAX = 64 * 1024
 /** Objects of this size are in memory together. */
@@ -73,16 +74,32 @@ export const SOURCES: Readonly<Record<Resource, Source>> = {
   },
 }
 
-/** Custom events are about a contact. */
-const CUSTOM = { resource: 'contact', data: ['contactId'] } as const
-
-type EventRef = { type: string; data: EventData }
+type EventRef = { eventId: string; type: string; data: EventData }
 
 /** An object as the API shows it now, and the contact that it is about, if any. */
 export type LoadedResource = { value: unknown; contactId: string | null }
 
-/** Reads the objects that events are about, those of a kind together. Those that do not exist any more are missing. */
-export async function loadResources(scope: Scope, events: readonly EventRef[]): Promise<Map<string, LoadedResource>> {
+/** The contents of the bodies of events: resources by their keys, and payloads by the IDs of the events. */
+export type Contents = {
+  resources: ReadonlyMap<string, LoadedResource>
+  payloads: Awaited<ReturnType<typeof loadPayloads>>
+}
+
+export const NO_CONTENTS: Contents = { resources: new Map(), payloads: new Map() }
+
+/** Reads what events are about, objects of a kind together. What does not exist any more is missing. */
+export async function loadContents(scope: Scope, events: readonly EventRef[]): Promise<Contents> {
+  const [resources, payloads] = await Promise.all([
+    loadResources(scope, events),
+    loadPayloads(
+      scope,
+      events.map(({ eventId: id, type }) => ({ id, type })),
+    ),
+  ])
+  return { resources, payloads }
+}
+
+async function loadResources(scope: Scope, events: readonly EventRef[]): Promise<Map<string, LoadedResource>> {
   const ids = new Map<Resource, Set<string>>()
   for (const event of events) {
     const reference = findReference(event)
@@ -94,15 +111,17 @@ export async function loadResources(scope: Scope, events: readonly EventRef[]): 
   return new Map(loaded.flat())
 }
 
-/** Returns how many of the events, at least one, have resources that may be in memory together. */
+/** Returns how many of the events, at least one, have contents that may be in memory together. */
 export function countLoadable(events: readonly EventRef[]): number {
   const counted = new Set<string>()
   let bytes = 0
   for (const [index, event] of events.entries()) {
+    if (isCustomEvent(event.type)) bytes += OTHER_BYTES_MAX
     const reference = findReference(event)
-    if (!reference || counted.has(toKey(reference))) continue
-    counted.add(toKey(reference))
-    bytes += reference.resource === 'workflow' ? WORKFLOW_BYTES_MAX : OTHER_BYTES_MAX
+    if (reference && !counted.has(toKey(reference))) {
+      counted.add(toKey(reference))
+      bytes += reference.resource === 'workflow' ? WORKFLOW_BYTES_MAX : OTHER_BYTES_MAX
+    }
     if (bytes > LOADED_BYTES_MAX) return index
   }
   return events.length
@@ -145,7 +164,7 @@ async function loadItems(scope: Scope, resource: Resource, ids: string[]): Promi
   }
 }
 
-/** Returns the key of what an event is about in the result of `loadResources`; undefined if it is about no object. */
+/** Returns the key of the resource of an event; undefined if it is about no object. */
 export function toResourceKey(event: EventRef): string | undefined {
   const reference = findReference(event)
   return reference && toKey(reference)
@@ -158,7 +177,7 @@ function toKey({ resource, id }: Reference): string {
 }
 
 function findReference({ type, data }: EventRef): Reference | undefined {
-  const { resource, data: [field = ''] = [] } = type.startsWith('custom.') ? CUSTOM : (findEventType(type) ?? {})
+  const { resource, data: [field = ''] = [] } = findEventType(type) ?? {}
   const id = data[field]
   return resource && id ? { resource, id } : undefined
 }
@@ -167,8 +186,6 @@ function findReference({ type, data }: EventRef): Reference | undefined {
 export function listReadScopes(types: readonly string[] | null): ApiScope[] {
   const isOfType = (resource: Resource) =>
     types === null ||
-    types.some(
-      (type) => type.startsWith(`${resource}.`) || (type.startsWith('custom.') && resource === CUSTOM.resource),
-    )
+    types.some((type) => type.startsWith(`${resource}.`) || (isCustomEvent(type) && resource === CUSTOM_EVENT.resource))
   return [...new Set(RESOURCES.filter(isOfType).map((resource) => SOURCES[resource].scope))]
 }

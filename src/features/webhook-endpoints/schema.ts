@@ -19,7 +19,8 @@ const types = eventTypes
   })
 
 const payload = z.enum(['full', 'thin']).meta({
-  description: '`full` adds what the event is about as `resource`; `thin` sends IDs only',
+  description:
+    '`full` adds what the event is about as `resource`, and the data of custom events as `payload`; `thin` sends IDs only',
 })
 
 const description = text(500)

@@ -3,7 +3,8 @@ import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { PublicPoster } from '../../platform/outbound/post-public.ts'
 import { addMs, HOUR, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { toResourceKey, type LoadedResource } from './resources.ts'
+import { type Contents, toResourceKey } from './resources.ts'
+import { toPayloadField } from '../events/payloads.ts'
 import { openSigningKeys, signDelivery } from './signatures.ts'
 
 export const ANSWER_MAX_MS = 15 * SECOND
@@ -29,20 +30,22 @@ export type RenderedEvent = { body: string; contactId: string | null }
 /** The result of one attempt. `pausedUntil` is the time that the receiver has asked to wait for. */
 export type Sent = { attempt: DeliveryAttempt; isDelivered: boolean; isGone: boolean; pausedUntil: Date | null }
 
-/** Builds the body of an event from what `loadResources` has found. */
+/** Builds the body of an event from what `loadContents` has found. */
 export function renderEvent(
   { tenantId, payload }: Pick<EndpointRow, 'tenantId' | 'payload'>,
   event: SentEvent,
-  resources: ReadonlyMap<string, LoadedResource>,
+  { resources, payloads }: Contents,
 ): RenderedEvent {
   const { eventId: id, type, data, position: sequence, eventAt } = event
   const thin = { type, timestamp: eventAt.toISOString(), id, sequence, workspaceId: tenantId, data }
   if (payload === 'thin') return { body: JSON.stringify(thin), contactId: null }
+  const withPayload = { ...thin, ...toPayloadField({ id, type }, payloads) }
+  const ownContactId = withPayload.payload ? (data['contactId'] ?? null) : null
   const resource = resources.get(toResourceKey(event) ?? '')
-  const body = JSON.stringify({ ...thin, resource: resource?.value ?? null })
+  const body = JSON.stringify({ ...withPayload, resource: resource?.value ?? null })
   return Buffer.byteLength(body) <= BODY_BYTES_MAX
-    ? { body, contactId: resource?.contactId ?? null }
-    : { body: JSON.stringify({ ...thin, resource: null }), contactId: null }
+    ? { body, contactId: resource?.contactId ?? ownContactId }
+    : { body: JSON.stringify({ ...withPayload, resource: null }), contactId: ownContactId }
 }
 
 /** Sends events to an endpoint over connections that are kept until it is closed. */

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type Resource } from '../../scope/event-types.ts'
+import { CUSTOM_EVENT, EVENT_TYPES, type Resource } from '../../scope/event-types.ts'
 import { buildExample } from './example.ts'
 import type { Document, Operation, Parameter, Schema } from './document.ts'
 import { header, ID } from './other-paths.ts'
@@ -37,16 +37,10 @@ export function eventSchemas(schemas: Document['components']['schemas']): Record
   return { WebhookEvent: EVENT, RunSummary: run, ...Object.fromEntries(kinds) }
 }
 
-type TypeInfo = { description: string; data: readonly string[]; resource?: Resource }
+type TypeInfo = { description: string; data: readonly string[]; resource?: Resource; hasPayload?: true }
 
 function listTypes(): [string, TypeInfo][] {
-  return [...Object.entries(EVENT_TYPES), ['custom.*', CUSTOM]]
-}
-
-const CUSTOM: TypeInfo = {
-  description: 'A program sent an event, or a workflow emitted it. The type ends with its name',
-  data: ['contactId', 'runId?'],
-  resource: 'contact',
+  return [...Object.entries(EVENT_TYPES), ['custom.*', CUSTOM_EVENT]]
 }
 
 /** Returns the name of the schema of all events with the same fields. */
@@ -77,6 +71,13 @@ const EVENT: Schema = {
   },
 }
 
+const PAYLOAD: Schema = {
+  type: ['object', 'null'],
+  additionalProperties: true,
+  description: 'The data that the sender gave; null without data and after the deletion of the contact',
+  examples: [{ total: 120 }],
+}
+
 function withoutFields(schema: Schema, names: string[]): Schema {
   const { properties = {}, required = [], ...rest } = schema
   return {
@@ -98,7 +99,7 @@ function describe(type: string, info: TypeInfo, schemas: Record<string, Schema>)
   // The examples with all resources would be a tenth of the document.
   const isFirst = listTypes().find(([, { resource }]) => resource === info.resource)?.[0] === type
   const resource = isFirst || !info.resource ? { resource: toResourceSchema(info) } : {}
-  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info), ...resource }
+  const fields = { ...EVENT.properties, type: name, data: toDataSchema(info), ...toPayload(info), ...resource }
   const owner = `${info.resource ?? ''}s`
   const example = buildExample({ type: 'object', properties: fields, required: Object.keys(fields) }, schemas, {
     owner,
@@ -139,11 +140,18 @@ function toResourceSchema({ resource }: TypeInfo): Schema {
     : { type: 'null' }
 }
 
+function toPayload({ hasPayload }: TypeInfo): Record<string, Schema> {
+  return hasPayload ? { payload: PAYLOAD } : {}
+}
+
 function toSchema(info: TypeInfo): Schema {
   return {
     allOf: [
       { $ref: '#/components/schemas/WebhookEvent' },
-      { type: 'object', properties: { data: toDataSchema(info), resource: toResourceSchema(info) } },
+      {
+        type: 'object',
+        properties: { data: toDataSchema(info), ...toPayload(info), resource: toResourceSchema(info) },
+      },
     ],
   }
 }

@@ -3,14 +3,34 @@ import { createSqlTag } from './sql.ts'
 import type { Database } from './database.ts'
 
 type Origin = { tenantId: string; now: Date }
-type EventRow = { type: string; data: Readonly<Record<string, string | readonly string[] | null | undefined>> }
+type EventRow = {
+  type: string
+  data: Readonly<Record<string, string | readonly string[] | null | undefined>>
+  /** Data that are deleted with the contact of the event. */
+  payload?: unknown
+}
 
-/** Stores events in one statement. */
+/** Stores events in one statement, and their payloads, if there are any, in another one, which is sent with it. */
 export async function writeEvents(db: Database, { tenantId, now }: Origin, events: readonly EventRow[]): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(({ type, data }) => ({ id: newId(), type, data }))
-  await createSqlTag(db, 'writeEvents')`
+  const rows = events.map(({ type, data, payload }) => ({ id: newId(), type, data, payload }))
+  const records = rows.map(({ payload: _payload, ...row }) => row)
+  const payloads = rows.flatMap(({ id, data, payload }) =>
+    payload === undefined || payload === null ? [] : { event_id: id, contact_id: data['contactId'], payload },
+  )
+  const statements = [
+    createSqlTag(db, 'writeEvents')`
     insert into events (tenant_id, id, type, data, created_at)
     select ${tenantId}::uuid, id, type, data, ${now}::timestamptz
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x (id uuid, type text, data jsonb)`
+    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as x (id uuid, type text, data jsonb)`,
+  ]
+  if (payloads.length > 0) {
+    statements.push(
+      createSqlTag(db, 'writePayloads')`
+      insert into event_payloads (tenant_id, event_id, contact_id, payload)
+      select ${tenantId}::uuid, event_id, contact_id, payload
+      from jsonb_to_recordset(${JSON.stringify(payloads)}::jsonb) as x (event_id uuid, contact_id uuid, payload jsonb)`,
+    )
+  }
+  await Promise.all(statements)
 }

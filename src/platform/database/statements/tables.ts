@@ -61,6 +61,7 @@ export const TENANT_TABLES = [
   'audit_events',
   'job_targets',
   'deleted_workspaces',
+  'event_payloads',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)

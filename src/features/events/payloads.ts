@@ -1,0 +1,34 @@
+import { isCustomEvent } from '../../scope/event-types.ts'
+import type { Scope } from '../../scope/scope.ts'
+
+/** The data that the sender of a custom event gave, as readers see them. */
+export type Payload = Record<string, unknown>
+
+/** An event of which a payload may be kept. */
+type EventRef = { id: string; type: string }
+
+/** Reads the payloads of events, by the IDs of these. One is missing if it was not given, or its contact was deleted. */
+export async function loadPayloads(scope: Scope, events: readonly EventRef[]): Promise<ReadonlyMap<string, Payload>> {
+  const ids = events.flatMap(({ id, type }) => (isCustomEvent(type) ? id : []))
+  if (ids.length === 0) return new Map()
+  const rows = await scope.sql<{ eventId: string; payload: Payload }>('loadPayloads')`
+    select event_id, payload from event_payloads
+    where tenant_id = ${scope.tenantId} and event_id = any(${ids}::uuid[])`
+  return new Map(rows.map(({ eventId, payload }) => [eventId, payload]))
+}
+
+/** Returns the field that custom events have, and no others. */
+export function toPayloadField(
+  { id, type }: EventRef,
+  payloads: ReadonlyMap<string, Payload>,
+): { payload?: Payload | null } {
+  return isCustomEvent(type) ? { payload: payloads.get(id) ?? null } : {}
+}
+
+export async function addPayloads<T extends EventRef>(
+  scope: Scope,
+  events: readonly T[],
+): Promise<(T & { payload?: Payload | null })[]> {
+  const payloads = await loadPayloads(scope, events)
+  return events.map((event) => ({ ...event, ...toPayloadField(event, payloads) }))
+}
