@@ -1,4 +1,4 @@
-import { TenantModel } from './tenant-model.ts'
+import { CreatedModel, TenantModel } from './tenant-model.ts'
 
 /** HTTP request of a custom tool. */
 export type ToolConfig = {
@@ -16,7 +16,7 @@ export type CredentialPlacement =
   | { type: 'header'; name: string }
   | { type: 'query'; name: string }
 
-export class Workflow extends TenantModel {
+export class Workflow extends CreatedModel {
   static override tableName = 'workflows'
   static override jsonAttributes = ['draft']
 
@@ -31,7 +31,6 @@ export class Workflow extends TenantModel {
   declare draftHashRevision: number | null
   declare version: number | null
   declare publishedAt: Date | null
-  declare createdBy: string | null
   declare createdAt: Date
   declare updatedAt: Date
 }
@@ -62,7 +61,7 @@ export class WorkflowWebhook extends TenantModel {
   declare createdAt: Date
 }
 
-export class WorkflowTest extends TenantModel {
+export class WorkflowTest extends CreatedModel {
   static override tableName = 'workflow_tests'
   static override jsonAttributes = ['trigger', 'input', 'dialogue', 'stepOutputs', 'contact', 'expectation']
 
@@ -78,7 +77,6 @@ export class WorkflowTest extends TenantModel {
   declare opensConversation: boolean
   declare expectation: Record<string, unknown>
   declare sourceRunId: string | null
-  declare createdBy: string | null
   declare createdAt: Date
   declare updatedAt: Date
 }

@@ -1,4 +1,4 @@
-import { TenantModel } from './tenant-model.ts'
+import { CreatedModel, TenantModel } from './tenant-model.ts'
 
 export type BroadcastStatus =
   'draft' | 'scheduled' | 'preparing' | 'sending' | 'paused' | 'completed' | 'canceled' | 'failed'
@@ -6,7 +6,7 @@ export type BroadcastStatus =
 export type RecipientStatus =
   'pending' | 'sending' | 'sent' | 'delivered' | 'read' | 'failed' | 'skipped' | 'canceled' | 'unknown'
 
-export class Broadcast extends TenantModel {
+export class Broadcast extends CreatedModel {
   static override tableName = 'broadcasts'
   static override jsonAttributes = ['params', 'audience', 'schedule', 'frequencyCap', 'snapshotCursor', 'resumedCounts']
 
@@ -34,7 +34,6 @@ export class Broadcast extends TenantModel {
   declare resumedCounts: Record<string, number> | null
   /** Time from which a worker has something to do. */
   declare workAt: Date | null
-  declare createdBy: string | null
   declare createdAt: Date
   declare updatedAt: Date
 }

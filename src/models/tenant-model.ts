@@ -64,3 +64,9 @@ export type TenantModelClass<M extends TenantModel> = {
   readonly tableName: string
   query(this: new () => NoInfer<M>, db: Knex): NoInfer<M>['QueryBuilderType']
 }
+
+/** A row with the member or API key that created it; the type is null if a version has written it that stores none. */
+export class CreatedModel extends TenantModel {
+  declare createdBy: string | null
+  declare createdByType: string | null
+}

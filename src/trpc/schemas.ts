@@ -38,6 +38,16 @@ export const id = z
   .string()
   .meta({ format: 'uuid', description: 'A UUID', examples: ['0199a7a0-0000-7000-8000-000000000001'] })
 
+/** A member, an API key or another one who did something. The system has no ID. */
+export const actor = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
+
+export const createdBy = actor.meta({
+  description:
+    'Who created it: a member (`user`), an API key (`key`) or Parley itself (`system`). The name is null if it is not known any more',
+  examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
+})
+export type CreatedBy = z.infer<typeof createdBy>
+
 const MAX_DEPTH = 32
 
 /** A free-form JSON object that Postgres can store, with a limited depth. */

@@ -3,7 +3,7 @@ import { duration } from '../../engine/language/definition/duration.ts'
 import { parseNetwork } from '../../platform/client-address.ts'
 import { DAY } from '../../platform/time.ts'
 import { GRANTS } from '../../trpc/api-scopes.ts'
-import { id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
+import { createdBy, id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
 
 const LIMIT_DEFAULT = 1_000
 const LIMIT_MAX = 10_000
@@ -75,10 +75,7 @@ export const ApiKey = z
     ipRanges: z.array(z.string()).nullable(),
     channelIds: z.array(id).nullable(),
     limitPerMinute: z.int(),
-    createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
-      description: 'The member or API key that created it',
-      examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
-    }),
+    createdBy,
     expiresAt: timestamp.nullable(),
     previousExpiresAt: timestamp
       .nullable()

@@ -5,8 +5,8 @@ import { Channel, Template } from '../../models/messaging.ts'
 import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { toCreatorColumns } from '../api-keys/creators.ts'
 import { assertKeyHas, assertMaySendOn } from '../consent/send-permission.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { paramsError, PROBLEMS_MAX } from '../templates/sendable-template.ts'
@@ -43,7 +43,7 @@ export function createBroadcast(
       audience: {},
       frequencyCap: input.frequencyCap ?? null,
       requiresOptIn: input.requiresOptIn ?? false,
-      createdBy: findMemberId(tx.actor),
+      ...toCreatorColumns(tx),
       createdAt: now,
       updatedAt: now,
     })

@@ -3,6 +3,7 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Page } from '../../trpc/schemas.ts'
+import { findCreators, withCreator, type WithCreator } from '../api-keys/creators.ts'
 import { countsByKeySql, keptSumSql, toListTotal } from '../counts/count-sql.ts'
 import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
@@ -38,7 +39,12 @@ const RECIPIENT_SOURCE: ItemSource = {
       where c.tenant_id = ${tenantId} and c.id = broadcast_recipients.contact_id) as contact`,
 }
 
-function toBroadcast(row: BroadcastView): Broadcast {
+async function toBroadcasts(scope: Scope, rows: BroadcastView[]): Promise<Broadcast[]> {
+  const creators = await findCreators(scope, rows)
+  return rows.map((row) => toBroadcast(withCreator(row, creators)))
+}
+
+function toBroadcast(row: WithCreator<BroadcastView>): Broadcast {
   const { statusReason, numbers, ...shown } = row
   return {
     ...shown,
@@ -61,14 +67,15 @@ function toIds({ groupIds = [], tagIds = [], contactIds = [] }: Audience) {
 /** Reads those of the broadcasts that exist. */
 export async function loadBroadcasts(scope: Scope, ids: string[]): Promise<Broadcast[]> {
   const isOne = sqlFragment`broadcasts.id = any(${ids}::uuid[])`
-  return (await readItems<BroadcastView>(scope, 'loadBroadcasts', BROADCAST_SOURCE, isOne)).map(toBroadcast)
+  return toBroadcasts(scope, await readItems<BroadcastView>(scope, 'loadBroadcasts', BROADCAST_SOURCE, isOne))
 }
 
 /** @throws NotFoundError */
 export async function getBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Promise<Broadcast> {
   const row = await readItem<BroadcastView>(scope, 'getBroadcast', BROADCAST_SOURCE, broadcastId)
-  if (!row) throw new NotFoundError('Broadcast')
-  return toBroadcast(row)
+  const [broadcast] = await toBroadcasts(scope, row ? [row] : [])
+  if (!broadcast) throw new NotFoundError('Broadcast')
+  return broadcast
 }
 
 /** Lists broadcasts, newest first. */
@@ -86,7 +93,7 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
     },
     input,
   )
-  return { ...page, items: page.items.map(toBroadcast) }
+  return { ...page, items: await toBroadcasts(scope, page.items) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, lastEventId, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
+import { createdBy, id, lastEventId, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { AudienceInput, params } from './audience/schema.ts'
 import { Schedule } from './schedule.ts'
@@ -66,7 +66,7 @@ export const Broadcast = z
     scheduledAt: timestamp.nullable(),
     startedAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
-    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
+    createdBy,
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MessageMedia } from '../media/schema.ts'
-import { id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
+import { actor, id, lastEventId, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -91,7 +91,7 @@ export const Message = z
         hint: z.string().nullable().default(null).meta({ description: 'Suggested remedy' }),
       })
       .nullable(),
-    sender: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }),
+    sender: actor,
     runId: id.nullable(),
     stepId: z.string().nullable(),
     broadcastId: id.nullable(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, lastEventId, page, timestamp, toPage } from '../../trpc/schemas.ts'
+import { createdBy, id, lastEventId, page, timestamp, toPage } from '../../trpc/schemas.ts'
 
 export const JobType = z.enum(['contacts_import', 'runs_replay', 'runs_cancel', 'webhooks_recover'])
 export type JobType = z.infer<typeof JobType>
@@ -36,10 +36,7 @@ export const Job = z
     error: z.object({ code: z.string(), message: z.string() }).nullable().meta({
       description: 'The reason of a job that failed, or was canceled because its creator may not do it any more',
     }),
-    createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
-      description: 'The member or API key that created it',
-      examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
-    }),
+    createdBy,
     createdAt: timestamp,
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
+import { createdBy, id, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
 import { overlap } from '../api-keys/schema.ts'
 import { eventTypes } from '../events/schema.ts'
 
@@ -55,10 +55,7 @@ export const WebhookEndpoint = z
     previousExpiresAt: timestamp
       .nullable()
       .meta({ description: 'The end of the secret before the present one; null if it has ended' }),
-    createdBy: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
-      description: 'The member or API key that created it',
-      examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
-    }),
+    createdBy,
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -4,11 +4,11 @@ import { definedFields } from '../../platform/fields.ts'
 import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { findSecretValue } from '../../platform/security/literal-secret.ts'
-import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { toCreatorColumns } from '../api-keys/creators.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
-import { findTest, toWorkflowTest } from './queries.ts'
+import { findTest, getTest } from './queries.ts'
 import type { CreateWorkflowTest, UpdateWorkflowTest, WorkflowTest, WorkflowTestRef } from './schema.ts'
 
 /** Limited because publishing a workflow runs all of its tests. */
@@ -68,11 +68,10 @@ export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowT
       }
       await assertRowLimit(tx, 'tests')
       const now = tx.now()
-      const createdBy = findMemberId(tx.actor)
-      const row = { ...test, id: newId(), createdBy, createdAt: now, updatedAt: now }
+      const row = { ...test, id: newId(), ...toCreatorColumns(tx), createdAt: now, updatedAt: now }
       await tx.query(TestRow).insert(row)
       tx.audit?.addTargets('test', [row.id])
-      return toWorkflowTest(await tx.get(TestRow, row.id))
+      return getTest(tx, row.id)
     }),
   )
 }
@@ -94,7 +93,7 @@ export async function updateWorkflowTest(
         .query(TestRow)
         .findOne('id', id)
         .patch({ ...definedFields(input), updatedAt: tx.now() })
-      return toWorkflowTest(await tx.get(TestRow, id))
+      return getTest(tx, id)
     }),
   )
 }

@@ -9,7 +9,7 @@ import { parseDialogue } from '../simulations/dialogue.ts'
 import { loadSimulatedSubject, toOpening } from '../simulations/load-simulated-subject.ts'
 import { loadOtherWorkflows, loadSimulatedWorkflow } from '../simulations/load-simulated-workflow.ts'
 import { Dialogue, StartedBy } from '../simulations/schema.ts'
-import { listTestsOfWorkflow, toWorkflowTest } from './queries.ts'
+import { listTestsOfWorkflow, toExpectation } from './queries.ts'
 import type { RunWorkflowTests, TestOutcome, TestOutcomes } from './schema.ts'
 import { workflowTestTask } from './workflow-test-task.ts'
 
@@ -88,7 +88,7 @@ async function runWorkflowTest(
     keywords: await loadKeywordSettings(scope),
     threadMsMax,
   }
-  const { expectation } = toWorkflowTest(test)
+  const expectation = toExpectation(test)
   const differences = await scope.compute(workflowTestTask, { request, expectation }).catch(toDifferences)
   return { testId, name, status: differences.length > 0 ? 'failed' : 'passed', differences }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { json, id, timestamp, text } from '../../trpc/schemas.ts'
+import { createdBy, id, json, text, timestamp } from '../../trpc/schemas.ts'
 import { RunStatus } from '../runs/schema.ts'
 import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
 
@@ -35,7 +35,7 @@ export const WorkflowTest = z
     startsAt: timestamp.meta({ description: 'The initial time of the virtual clock' }),
     expectation: Expectation,
     sourceRunId: id.nullable().meta({ description: 'The run that was saved as this test' }),
-    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
+    createdBy,
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -3,8 +3,8 @@ import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../mo
 import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
-import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { toCreatorColumns } from '../api-keys/creators.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'
 import { getWorkflow, getWorkflowVersion } from './queries.ts'
@@ -40,7 +40,7 @@ export async function createWorkflow(
       description: input.description ?? null,
       status: 'draft',
       ...toDraftColumns(input.definition ?? EMPTY_DEFINITION, 1),
-      createdBy: findMemberId(tx.actor),
+      ...toCreatorColumns(tx),
       createdAt: now,
       updatedAt: now,
     })

@@ -12,6 +12,7 @@ import type {
 } from './schema.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { findCreators, withCreator } from '../api-keys/creators.ts'
 import { listPublishedProblems } from '../automation/published-workflows.ts'
 
 /** Columns of a workflow except its draft, which may be large. */
@@ -24,6 +25,7 @@ const LISTED = [
   'draftRevision',
   'publishedAt',
   'createdBy',
+  'createdByType',
   'createdAt',
   'updatedAt',
 ] as const
@@ -61,8 +63,9 @@ async function toWorkflows(scope: Scope, rows: ListedWorkflow[]): Promise<Workfl
     scope,
     rows.filter(({ draftHash }) => draftHash === null).map(({ id }) => id),
   )
+  const creators = await findCreators(scope, rows)
   return rows.map(({ draftHash, publishedHash, ...workflow }) => ({
-    ...workflow,
+    ...withCreator(workflow, creators),
     hasUnpublishedChanges: publishedHash !== (draftHash ?? computed.get(workflow.id)),
     publishedProblems: problems.get(workflow.id) ?? [],
   }))

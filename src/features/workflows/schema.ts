@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bulkList, bulkResult } from '../../trpc/bulk.ts'
-import { json, id, timestamp, text } from '../../trpc/schemas.ts'
+import { createdBy, id, json, text, timestamp } from '../../trpc/schemas.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
 
@@ -36,7 +36,7 @@ export const Workflow = z
       examples: [[]],
     }),
     publishedAt: timestamp.nullable(),
-    createdBy: id.nullable().meta({ description: 'The member or API key that created it' }),
+    createdBy,
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -62,7 +62,7 @@ describe('broadcasts API', () => {
       scheduledAt: null,
       startedAt: null,
       completedAt: null,
-      createdBy: owner.userId,
+      createdBy: { type: 'user', id: owner.userId, name: 'Ada' },
     })
   })
 
