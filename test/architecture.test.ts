@@ -34,7 +34,9 @@ const CASTS_MAX = 39
  * Exceptions to the rules of size, each with its reason. One that the rule no longer concerns fails the test, so the lists
  * only shrink.
  */
-const LONG_FILES: Record<string, string> = {}
+const LONG_FILES: Record<string, string> = {
+  'src/seed/tables.ts': 'the columns of all tables, which a test writes',
+}
 const LONG_FUNCTIONS: Record<string, string> = {}
 const SMALL_FILES: Record<string, string> = {
   'src/engine/mailbox/human-takeover.ts': 'active-runs.ts would have more than 300 lines with it',
@@ -62,6 +64,7 @@ const LAYERS: Record<string, string[]> = {
     'platform',
   ],
   trpc: ['trpc', 'scope', 'platform'],
+  seed: ['seed', 'jobs.ts', 'features', 'engine', 'models', 'scope', 'platform'],
   steps: ['steps', 'conditions', 'engine', 'channels', 'message-content', 'platform'],
   triggers: ['triggers', 'conditions', 'engine', 'platform'],
   conditions: ['conditions', 'engine', 'platform'],

@@ -5,10 +5,8 @@ import { sendBroadcast } from '../../src/features/broadcasts/start-broadcast.ts'
 import { applyStatuses } from '../../src/features/outbound/statuses/apply-statuses.ts'
 import { createTemplate } from '../../src/features/templates/changes.ts'
 import { BroadcastRecipient } from '../../src/models/broadcasts.ts'
-import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
-import type { Actor } from '../../src/scope/dependencies.ts'
-import type { History } from './history.ts'
+import type { SeededWorkspace } from '../../src/seed/seeded-workspace.ts'
 import { DEMO, demoId } from './ids.ts'
 
 const SPRING_SALE = {
@@ -23,14 +21,19 @@ const PRICE_LIST = {
 }
 
 /** Plays a broadcast that was sent to everybody. Two of its recipients read it. */
-export async function seedCompletedBroadcast(history: History, owner: Actor): Promise<void> {
+export async function seedCompletedBroadcast(workspace: SeededWorkspace): Promise<void> {
   const broadcastId = demoId('broadcast', 2)
-  await history.act(30 * DAY, owner, async (scope) => {
+  await workspace.act('30d', async (scope) => {
     for (const template of [SPRING_SALE, PRICE_LIST]) {
-      await createTemplate(scope, { ...template, channelId: DEMO.sandboxId, language: 'en', category: 'marketing' })
+      await createTemplate(scope, {
+        ...template,
+        channelId: workspace.sandboxId,
+        language: 'en',
+        category: 'marketing',
+      })
     }
   })
-  await history.act(5 * DAY, owner, async (scope) => {
+  await workspace.act('5d', async (scope) => {
     await createBroadcast(scope, {
       id: broadcastId,
       name: 'Wholesale price list',
@@ -41,19 +44,17 @@ export async function seedCompletedBroadcast(history: History, owner: Actor): Pr
     })
     await sendBroadcast(scope, { broadcastId })
   })
-  await history.act(5 * DAY - MINUTE, owner, async (scope) =>
-    scope.enqueue(broadcastJob(DEMO.workspaceId, DEMO.sandboxId)),
-  )
-  await history.act(5 * DAY - HOUR, owner, (scope) => readFirst(scope, broadcastId, 2))
+  await workspace.act('7199m', async (scope) => scope.enqueue(broadcastJob(workspace.id, workspace.sandboxId)))
+  await workspace.act('119h', (scope) => readFirst(scope, workspace.sandboxId, { broadcastId, count: 2 }))
 }
 
 /**
  * Plays a broadcast that was paused after its first messages, so that most recipients are pending. One who opted out is
  * skipped.
  */
-export async function seedPausedBroadcast(history: History, owner: Actor): Promise<void> {
+export async function seedPausedBroadcast(workspace: SeededWorkspace): Promise<void> {
   const broadcastId = demoId('broadcast', 1)
-  await history.act(15 * MINUTE, owner, async (scope) => {
+  await workspace.act('15m', async (scope) => {
     await createBroadcast(scope, {
       id: broadcastId,
       name: 'Spring sale',
@@ -64,21 +65,25 @@ export async function seedPausedBroadcast(history: History, owner: Actor): Promi
     })
     await sendBroadcast(scope, { broadcastId })
   })
-  await history.act(14 * MINUTE, owner, async (scope) => {
+  await workspace.act('14m', async (scope) => {
     await pauseBroadcast(scope, { broadcastId })
-    await readFirst(scope, broadcastId, 1)
+    await readFirst(scope, workspace.sandboxId, { broadcastId, count: 1 })
   })
 }
 
 /** Reports that the first recipients of a broadcast read their message. */
-async function readFirst(scope: Scope, broadcastId: string, count: number): Promise<void> {
+async function readFirst(
+  scope: Scope,
+  channelId: string,
+  { broadcastId, count }: { broadcastId: string; count: number },
+): Promise<void> {
   const recipients = await scope
     .query(BroadcastRecipient)
     .where({ broadcastId, status: 'delivered' })
     .orderBy('contactId')
     .limit(count)
   await applyStatuses(scope, {
-    channelId: DEMO.sandboxId,
+    channelId,
     statuses: recipients.map(({ messageId, providerMessageId, address }) => ({
       providerMessageId: providerMessageId ?? '',
       status: 'read',

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import type { Tables } from 'knex/types/tables.js'
 import { phoneCountry, toPhoneKey } from '../../src/platform/phone.ts'
 import { addMs, DAY, HOUR } from '../../src/platform/time.ts'
 import { DEMO, demoId } from './ids.ts'
@@ -73,7 +74,11 @@ export async function seedContacts(tx: Knex, now: Date): Promise<void> {
   await seedGroups(tx, now)
 }
 
-function contactRow(n: number, person: { name: string; phone: string; language: string; timezone: string }, now: Date) {
+function contactRow(
+  n: number,
+  person: { name: string; phone: string; language: string; timezone: string },
+  now: Date,
+): Knex.ResolveTableType<Tables['contacts'], 'insert'> {
   const hasOptedIn = n % 2 === 1
   return {
     tenant_id: DEMO.workspaceId,

@@ -1,74 +1,54 @@
 import { markConversationRead, updateConversation } from '../../src/features/conversations/update-conversation.ts'
-import { sendMessage } from '../../src/features/messages/send-message.ts'
-import { sendAsCustomer } from '../../src/features/sandbox/send-as-customer.ts'
-import { Conversation } from '../../src/models/messaging.ts'
-import { DAY, HOUR, MINUTE } from '../../src/platform/time.ts'
 import type { Scope } from '../../src/scope/scope.ts'
-import type { Actor } from '../../src/scope/dependencies.ts'
-import type { History } from './history.ts'
-import { DEMO, demoId } from './ids.ts'
+import type { SeededWorkspace } from '../../src/seed/seeded-workspace.ts'
+import { demoId } from './ids.ts'
 
-const SYSTEM: Actor = { type: 'system', id: null, name: null }
-
-const ANA = demoId('contact', 1)
-const BRUNO = demoId('contact', 2)
-const ELENA = demoId('contact', 5)
-const KLARA = demoId('contact', 11)
-const OLIVIA = demoId('contact', 15)
-const PETER = demoId('contact', 16)
+const ANA = { id: demoId('contact', 1) }
+const BRUNO = { id: demoId('contact', 2) }
+const ELENA = { id: demoId('contact', 5) }
+const KLARA = { id: demoId('contact', 11) }
+const OLIVIA = { id: demoId('contact', 15) }
+const PETER = { id: demoId('contact', 16) }
 
 /**
  * Plays what customers and the owner wrote, oldest first. In the end some service windows are open and some closed, and
- * runs are completed, failed and waiting.
+ * runs are completed, failed and waiting. Conversations under fixed IDs are opened without a message, so that the Welcome
+ * workflow does not greet their customers.
  */
-export async function seedConversations(history: History, owner: Actor): Promise<void> {
-  const customer = (agoMs: number, contactId: string, body: string) =>
-    history.act(agoMs, SYSTEM, (scope) => sendAsCustomer(scope, { contactId, body }))
-  const agent = (agoMs: number, action: (scope: Scope) => Promise<unknown>) => history.act(agoMs, owner, action)
-  const existing = (agoMs: number, contactId: string, conversationId: string) =>
-    history.act(agoMs, SYSTEM, (scope) => insertConversation(scope, contactId, conversationId))
+export async function seedConversations(workspace: SeededWorkspace): Promise<void> {
+  const { conversationId: olivia } = await workspace.message({
+    ago: '72h',
+    contact: OLIVIA,
+    body: 'Hello, do you ship to Leeds?',
+  })
+  await workspace.act('71h', markRead(olivia))
+  await workspace.act('48h', (scope) => updateConversation(scope, { conversationId: olivia, status: 'closed' }))
 
-  const { conversationId: olivia } = await customer(3 * DAY, OLIVIA, 'Hello, do you ship to Leeds?')
-  await agent(3 * DAY - HOUR, (scope) => markConversationRead(scope, { conversationId: olivia }))
-  await agent(2 * DAY, (scope) => updateConversation(scope, { conversationId: olivia, status: 'closed' }))
+  const peter = await workspace.conversation({ ago: '26h', contact: PETER, id: demoId('conversation', 6) })
+  await workspace.message({ contact: PETER, body: 'Please send me no more offers' })
+  await workspace.act('25h', markRead(peter.id))
 
-  const peter = await existing(26 * HOUR, PETER, demoId('conversation', 6))
-  await customer(26 * HOUR, PETER, 'Please send me no more offers')
-  await agent(25 * HOUR, (scope) => markConversationRead(scope, { conversationId: peter }))
-
-  const elena = await existing(5 * HOUR, ELENA, demoId('conversation', 3))
-  await customer(5 * HOUR, ELENA, 'Hola, my order has not arrived')
-  await customer(5 * HOUR - MINUTE, ELENA, '1203')
-  await agent(4 * HOUR, async (scope) => {
-    await markConversationRead(scope, { conversationId: elena })
-    const body = 'Hola Elena, I looked it up myself: it was delivered to your neighbour.'
-    await sendMessage(scope, { conversationId: elena, body })
+  const elena = await workspace.conversation({ ago: '300m', contact: ELENA, id: demoId('conversation', 3) })
+  await workspace.message({ contact: ELENA, body: 'Hola, my order has not arrived' })
+  await workspace.message({ ago: '299m', contact: ELENA, body: '1203' })
+  await workspace.act('240m', markRead(elena.id))
+  await workspace.message({
+    conversation: elena,
+    from: 'owner',
+    body: 'Hola Elena, I looked it up myself: it was delivered to your neighbour.',
   })
 
-  const ana = await existing(3 * HOUR, ANA, demoId('conversation', 1))
-  await customer(3 * HOUR, ANA, 'Oi, where is my order?')
-  await customer(3 * HOUR - 2 * MINUTE, ANA, '4711')
-  await agent(2 * HOUR, (scope) => markConversationRead(scope, { conversationId: ana }))
+  const ana = await workspace.conversation({ ago: '180m', contact: ANA, id: demoId('conversation', 1) })
+  await workspace.message({ contact: ANA, body: 'Oi, where is my order?' })
+  await workspace.message({ ago: '178m', contact: ANA, body: '4711' })
+  await workspace.act('120m', markRead(ana.id))
 
-  await customer(90 * MINUTE, KLARA, 'Guten Tag')
+  await workspace.message({ ago: '90m', contact: KLARA, body: 'Guten Tag' })
 
-  await existing(20 * MINUTE, BRUNO, demoId('conversation', 2))
-  await customer(20 * MINUTE, BRUNO, 'Bom dia! Quero saber do meu pedido')
+  await workspace.conversation({ ago: '20m', contact: BRUNO, id: demoId('conversation', 2) })
+  await workspace.message({ contact: BRUNO, body: 'Bom dia! Quero saber do meu pedido' })
 }
 
-/**
- * Inserts an empty conversation under a fixed ID. A message does not open a conversation that exists, so the Welcome
- * workflow does not greet this customer.
- */
-async function insertConversation(scope: Scope, contactId: string, conversationId: string): Promise<string> {
-  const now = scope.now()
-  await scope.query(Conversation).insert({
-    id: conversationId,
-    contactId,
-    channelId: DEMO.sandboxId,
-    status: 'active',
-    createdAt: now,
-    updatedAt: now,
-  })
-  return conversationId
+function markRead(conversationId: string): (scope: Scope) => Promise<unknown> {
+  return (scope) => markConversationRead(scope, { conversationId })
 }

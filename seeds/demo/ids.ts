@@ -17,9 +17,7 @@ export function demoId(kind: keyof typeof KINDS, n: number): string {
 }
 
 export const DEMO = {
-  userId: demoId('base', 1),
   workspaceId: DEMO_ACCOUNT.workspaceId,
-  sandboxId: demoId('base', 3),
   templateId: demoId('base', 4),
   apiKeyId: demoId('base', 5),
   email: DEMO_ACCOUNT.email,

@@ -1,8 +1,4 @@
-import { publishWorkflow } from '../../src/features/publishing/publish-workflow.ts'
-import { createWorkflow } from '../../src/features/workflows/changes.ts'
-import { DAY } from '../../src/platform/time.ts'
-import type { Actor } from '../../src/scope/dependencies.ts'
-import type { History } from './history.ts'
+import type { SeededWorkspace } from '../../src/seed/seeded-workspace.ts'
 import { demoId } from './ids.ts'
 
 type DemoWorkflow = { id: string; name: string; description: string; definition: Record<string, unknown> }
@@ -95,11 +91,8 @@ const OPT_OUT: DemoWorkflow = {
 
 export const WORKFLOWS = { welcome: WELCOME, orderStatus: ORDER_STATUS, optOut: OPT_OUT }
 
-export async function seedWorkflows(history: History, owner: Actor): Promise<void> {
-  for (const workflow of Object.values(WORKFLOWS)) {
-    await history.act(30 * DAY, owner, async (scope) => {
-      await createWorkflow(scope, workflow)
-      await publishWorkflow(scope, { workflowId: workflow.id })
-    })
+export async function seedWorkflows(workspace: SeededWorkspace): Promise<void> {
+  for (const { definition, ...workflow } of Object.values(WORKFLOWS)) {
+    await workspace.workflow(definition, { ago: '30d', ...workflow })
   }
 }

@@ -19,8 +19,10 @@ import { getContact } from './queries.ts'
 import type { Contact, ContactRef, CreateContact, UpdateContact } from './schema.ts'
 
 /** Creates a contact. Its phone number and its external id are unique in the workspace. */
-export function createContact(scope: Scope, { tags = [], consent, ...input }: CreateContact): Promise<Contact> {
-  const contactId = newId()
+export function createContact(
+  scope: Scope,
+  { id: contactId = newId(), tags = [], consent, ...input }: CreateContact & { id?: string },
+): Promise<Contact> {
   return toUniqueContactError(scope, input, () =>
     scope.transaction(async (tx) => {
       const now = tx.now()

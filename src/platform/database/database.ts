@@ -21,7 +21,11 @@ import { PreparingClient } from './servers/preparing-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
 
-export type Database = Knex
+declare const untyped: Knex
+
+/** Rows have the types of models here. In a seed, whose knex is a `Knex`, they have those of `src/seed/tables.ts`. */
+// oxlint-disable-next-line no-explicit-any -- the rows of any table
+export type Database = ((table: string) => ReturnType<typeof untyped<any>>) & Knex
 
 const INT8 = 20
 const DATE = 1082
@@ -168,14 +172,31 @@ export const SEEDS = {
 /** Seeds are loaded and computed between statements, which takes long on a busy machine. */
 const SEEDS_SILENT_MAX_MS = MINUTE
 
-/** Seeds a database without users. All seeds are committed together, so that an interrupted start leaves none of their rows. */
+/** Seeds a database without users. */
 export async function seedIfEmpty(db: Database, seeds: Knex.SeederConfig = SEEDS): Promise<void> {
+  await runSeeds(
+    db,
+    async (tx) => {
+      // Of several processes that start at once, the first one seeds.
+      await tx.raw('lock table users in share row exclusive mode')
+      return (await tx('users').first('id')) === undefined
+    },
+    seeds,
+  )
+}
+
+/**
+ * Executes all seeds if `prepare` returns true, in one transaction with it: an interrupted process leaves no row of a seed,
+ * and what was there before.
+ */
+export async function runSeeds(
+  db: Database,
+  prepare: (tx: Knex.Transaction) => Promise<boolean>,
+  seeds: Knex.SeederConfig = SEEDS,
+): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.raw(`set local idle_in_transaction_session_timeout = ${SEEDS_SILENT_MAX_MS}`)
-    // Of several processes that start at once, the first one seeds.
-    await tx.raw('lock table users in share row exclusive mode')
-    const user = await tx('users').first('id')
-    if (!user) await tx.seed.run(seeds)
+    if (await prepare(tx)) await tx.seed.run(seeds)
   })
 }
 

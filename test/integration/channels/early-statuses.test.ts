@@ -71,7 +71,7 @@ describe('a delivery status without our message ID', () => {
     id: newId(),
     channel_id: channelId,
     provider_message_id: wamid,
-    status: 'delivered',
+    status: 'delivered' as const,
     provider_at: app.clock.now(),
     created_at: app.clock.now(),
   })

@@ -24,8 +24,8 @@ describe('jobs.follow', () => {
       tenant_id: workspace.tenantId,
       id: '0199c0de-0000-7000-8000-0000000abc01',
       name: 'First',
-      phone: csv.split('\n')[1]?.split(',')[1],
-      phone_key: csv.split('\n')[1]?.split(',')[1],
+      phone: csv.split('\n')[1]?.split(',')[1] ?? '',
+      phone_key: csv.split('\n')[1]?.split(',')[1] ?? '',
       source: 'api',
     })
     const { body: job } = await importCsv(workspace, csv)

@@ -22,16 +22,12 @@ const MAIN = ['--import', 'tsx', 'src/main.ts']
 /** Writes rows of its own and, through the application, a workflow, before it fails. */
 const FAILING_SEED = `
 import type { Knex } from 'knex'
-import { createWorkflow } from '../src/features/workflows/changes.ts'
-import { History } from './demo/history.ts'
-import { DEMO } from './demo/ids.ts'
+import { seedWorkspace } from '../src/seed/index.ts'
 
 export async function seed(knex: Knex): Promise<void> {
-  await knex.transaction(async (tx) => {
-    await tx('groups').insert({ tenant_id: DEMO.workspaceId, id: DEMO.userId, name: 'Seeded', created_at: new Date(), updated_at: new Date() })
-    const definition = { version: 1, triggers: [{ type: 'message_received' }], steps: [] }
-    const actor = { type: 'system', id: null, name: null } as const
-    await new History(tx, new Date()).act(0, actor, (scope) => createWorkflow(scope, { name: 'Seeded', definition }))
+  await seedWorkspace(knex, { key: 'failing', name: 'Seeded' }, async (workspace) => {
+    await workspace.tx('groups').insert({ tenant_id: workspace.id, name: 'Seeded' })
+    await workspace.workflow({ version: 1, triggers: [{ type: 'message_received' }], steps: [] }, { name: 'Seeded' })
     throw new Error('the seed fails')
   })
 }
@@ -74,9 +70,31 @@ describe('seeds', function () {
       expect(code).to.equal(1)
       expect(stdout + stderr).to.include('the seed fails')
       const { rows } = await client.query(
-        `select name from groups where name = 'Seeded' union all select name from workflows where name = 'Seeded'`,
+        `select name from groups where name = 'Seeded' union all select name from workflows where name = 'Seeded'
+           union all select name from workspaces where name = 'Seeded' union all select name from users where name ~ 'Seeded'`,
       )
       expect(rows).to.deep.equal([])
+    })
+  })
+
+  it('npm run seed:reset creates the workspaces of seeds again, also that of a scenario, and keeps the others', async () => {
+    await withServer(async (client) => {
+      const reset = (...args: string[]) => checkout.run('npm', ['run', '--silent', 'seed:reset', '--', ...args])
+      expect((await reset()).stdout).to.equal('Deleted 0 workspaces and executed the seeds.\n')
+      await client.query(`insert into workspaces (name) values ('Kept')`)
+      await client.query(`update contacts set name = 'Renamed' where tenant_id = $1`, [DEMO.workspaceId])
+      const { code, stdout, stderr } = await reset('--scenario', 'clinic', '--contacts', '1000')
+      expect([code, stdout, stderr]).to.deep.equal([0, 'Deleted 1 workspace and executed the seeds.\n', ''])
+      const { rows } = await client.query(
+        `select w.name, count(c.id)::int as contacts, count(c.id) filter (where c.name = 'Renamed')::int as renamed
+         from workspaces w left join contacts c on c.tenant_id = w.id group by w.id order by w.name`,
+      )
+      expect(rows).to.deep.equal([
+        { name: 'Casa Verde', contacts: 40, renamed: 0 },
+        { name: 'Clínica Sol', contacts: 1006, renamed: 0 },
+        { name: 'Kept', contacts: 0, renamed: 0 },
+      ])
+      expect((await reset()).stdout).to.equal('Deleted 2 workspaces and executed the seeds.\n')
     })
   })
 
