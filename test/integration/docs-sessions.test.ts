@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
+import { type Database, openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
 import { systemClock } from '../../src/platform/time.ts'
 import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
 import { type Document, listDocuments, readDocument } from '../support/documents.ts'
@@ -22,8 +22,9 @@ describe('documentation sessions', () => {
     fake = await FakeWhatsappProcess.start()
     const db = openDatabase(app.databaseUrl)
     await seedIfEmpty(db)
-    await db.destroy()
     folder = createTempDir()
+    await runDocumentedSeed(db)
+    await db.destroy()
   })
 
   after(async () => {
@@ -47,6 +48,14 @@ describe('documentation sessions', () => {
     const { printed } = (await import(file)) as { printed: string[] }
     expect(printed).to.include('inbound: Where is my order?')
   })
+
+  /** Executes the seed of docs/seeds.md, whose session reads what it has inserted. */
+  async function runDocumentedSeed(db: Database): Promise<void> {
+    const [example] = readDocument('docs/seeds.md').blocks.filter(({ language }) => language === 'ts')
+    const kit = new URL('../../src/seed/index.ts', import.meta.url).href
+    writeFileSync(join(folder.path, 'garden.mts'), example?.text.replace('../src/seed/index.ts', kit) ?? '')
+    await db.seed.run({ directory: folder.path, loadExtensions: ['.mts'] })
+  }
 
   /** Sessions of one document share a shell and a client address, so that each document has its own rate limits. */
   async function runSessions({ blocks }: Document): Promise<void> {
