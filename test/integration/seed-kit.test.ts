@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Knex } from 'knex'
+import createKnex, { type Knex } from 'knex'
 import { toReportSource } from '../../src/features/broadcasts/report/get-report.ts'
 import { verifyReport } from '../../src/features/broadcasts/report/verify-report.ts'
 import { recount } from '../../src/features/counts/maintain-counts.ts'
@@ -99,6 +99,23 @@ describe('seed kit', function () {
     const again = await seedWorkspace(knex, { key: 'twice', name: 'Second' })
     expect([first.isNew, again]).to.deep.equal([true, { id: first.id, isNew: false }])
     expect(await knex('workspaces').where({ id: first.id }).first('name')).to.deep.equal({ name: 'First' })
+  })
+
+  it('has types of tables, by which mistakes in rows of a seed do not compile', async () => {
+    const row = { tenant_id: toSeedId('workspace', 'plain'), name: 'Ana' }
+    // @ts-expect-error -- a column that does not exist
+    expect(await errorMessage(knex('contacts').insert({ ...row, telephone: '+5511900000001' }))).to.include('telephone')
+    // @ts-expect-error -- a value that the check of the column rejects
+    expect(await errorMessage(knex('contacts').insert({ ...row, source: 'seed' }))).to.include('contacts_source_check')
+    // @ts-expect-error -- a column without a default
+    expect(await errorMessage(knex('contacts').insert({ tenant_id: row.tenant_id }))).to.include('name')
+    expect(await errorMessage(knex('contacts').insert({ ...row, phone: '555-12' }))).to.include('contacts_phone_check')
+  })
+
+  it('works only with a knex that maps the names of columns', async () => {
+    const other = createKnex({ client: 'pg', connection: app.databaseUrl })
+    expect(await errorMessage(seedWorkspace(other, { key: 'other', name: 'Other' }))).to.include('openDatabase')
+    await other.destroy()
   })
 
   it('says what is wrong with a duration and with an action that is older than the one before it', async () => {

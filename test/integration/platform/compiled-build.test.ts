@@ -62,6 +62,12 @@ describe('npm run build', function () {
     expect(existsSync(join(checkout.path, 'dist/migrations/20200101000000_leftover.js'))).to.equal(false)
   })
 
+  it('has the seed kit as parley/seed', async () => {
+    const program = `import { SCENARIOS } from 'parley/seed'; process.stdout.write(SCENARIOS.join())`
+    const { stdout, stderr } = await checkout.run('node', ['--input-type=module', '-e', program])
+    expect([stdout, stderr]).to.deep.equal(['clinic,shop,school', ''])
+  })
+
   it('a database created by the compiled start works with the source start, and the reverse', async () => {
     for (const [first, second] of [
       [COMPILED, SOURCE],
