@@ -21,5 +21,5 @@ export const broadcastReplied = defineTrigger({
     (broadcastId === undefined || broadcastId === event.broadcastId) &&
     (within === undefined || event.afterMs <= within) &&
     matchesText(match, event.message?.body ?? ''),
-  record: ({ broadcastId, recipientId }) => ({ broadcastId, recipientId }),
+  recorded: ['broadcastId', 'recipientId'],
 })

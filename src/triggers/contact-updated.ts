@@ -17,7 +17,7 @@ export const contactUpdated = defineTrigger({
   }),
   matches: ({ fields }, event: EventByType<'contact_updated'>) =>
     !fields || event.fields.some((changed) => fields.some((name) => covers(name, changed))),
-  record: ({ fields }) => ({ fields }),
+  recorded: ['fields'],
 })
 
 function covers(name: string, changed: string): boolean {

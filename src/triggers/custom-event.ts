@@ -8,7 +8,7 @@ export const customEvent = defineTrigger({
   type: 'event',
   schema: z.strictObject({ type: z.literal('event'), event: eventName, if: Condition.optional() }),
   matches: (trigger, { event }: EventByType<'event'>) => trigger.event === event,
-  record: ({ event, data }) => ({ event, data }),
+  recorded: ['event', 'data'],
   eventName: ({ event }) => event,
   toSignal: ({ event, data }) => ({ event, data }),
 })

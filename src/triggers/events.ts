@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { type Fields, toFields } from '../engine/language/fields.ts'
 import type { MessageFacts } from '../engine/model/run.ts'
+import { FACTS } from './facts.ts'
 
 /** Set if the message, or the one that caused the event, is a consent keyword: workflows do not react to it. */
 const consentKeyword = z.string().exactOptional()
@@ -35,3 +37,11 @@ export const WorkflowEvent = z.discriminatedUnion('type', [
 export type WorkflowEvent = z.output<typeof WorkflowEvent> & { message?: MessageFacts | null }
 
 export type EventByType<Type extends WorkflowEvent['type']> = Extract<WorkflowEvent, { type: Type }>
+
+/** Fields of the events by type, as the conditions of triggers read them. */
+export const eventFields: ReadonlyMap<string, Fields> = new Map(
+  WorkflowEvent.options.map(({ shape }) => [
+    shape.type.value,
+    { ...toFields(Object.keys(shape)), message: FACTS.message },
+  ]),
+)

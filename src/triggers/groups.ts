@@ -12,6 +12,6 @@ function groupTrigger<Type extends 'group_joined' | 'group_left'>(type: Type) {
     type,
     schema: z.strictObject({ type: z.literal(type), groupId: id, if: Condition.optional() }),
     matches: ({ groupId }, event: EventByType<'group_joined' | 'group_left'>) => groupId === event.groupId,
-    record: ({ groupId }) => ({ groupId }),
+    recorded: ['groupId'],
   })
 }

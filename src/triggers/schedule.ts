@@ -38,5 +38,12 @@ const schema = z
   .meta({ oneOf: [{ required: ['cron'] }, { required: ['at'] }] })
 export type ScheduleTrigger = z.output<typeof schema>
 
+export type ScheduleStart = { type: 'schedule'; scheduledFor: string }
+
 /** Belongs to one workflow and starts it directly: no event matches it. */
-export const schedule = defineTrigger({ type: 'schedule', schema, matches: () => false })
+export const schedule = defineTrigger({
+  type: 'schedule',
+  schema,
+  recorded: ['scheduledFor'] satisfies (keyof ScheduleStart)[],
+  matches: () => false,
+})

@@ -14,7 +14,7 @@ function tagTrigger<Type extends 'tag_added' | 'tag_removed'>(type: Type) {
     schema: z.strictObject({ type: z.literal(type), tag: name, if: Condition.optional() }),
     matches: ({ tag }, event: EventByType<'tag_added' | 'tag_removed'>) =>
       normalizeText(tag) === normalizeText(event.tag),
-    record: ({ tag }) => ({ tag }),
+    recorded: ['tag'],
     eventName: ({ tag }) => tag,
   })
 }

@@ -10,6 +10,8 @@ const schema = z.strictObject({
 })
 export type WebhookTrigger = z.output<typeof schema>
 
+export type WebhookStart = { type: 'webhook'; receivedAt: string }
+
 /** Belongs to one workflow, which has one address, and starts it directly: no event matches it. */
 export const webhook = defineTrigger({
   type: 'webhook',
@@ -21,5 +23,6 @@ export const webhook = defineTrigger({
     ...(contact ? [{ path: 'contact.phone', text: contact.phone }] : []),
     ...(dedupeKey === undefined ? [] : [{ path: 'dedupeKey', text: dedupeKey }]),
   ],
+  recorded: ['receivedAt'] satisfies (keyof WebhookStart)[],
   matches: () => false,
 })

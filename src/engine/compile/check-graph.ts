@@ -1,17 +1,21 @@
 import { BREAK, CONTINUE, END } from '../language/definition/names.ts'
-import { problemAt, type Problem } from '../language/definition/problems.ts'
-import { resolveTarget, type CompiledDefinition, type CompiledStep } from '../model/compiled.ts'
+import { describeFindings, type Finding, problemAt, type Problem } from '../language/definition/problems.ts'
+import { resolveTarget, type CompiledStep } from '../model/compiled.ts'
 import type { Target } from '../model/step.ts'
-import { compileStep, type ParsedStep } from './compile-step.ts'
+import { compileStep, compileSteps, type ParsedStep } from './compile-step.ts'
 
 /** `waits`: unless it is skipped, it waits before it continues. */
 type Node = { step: CompiledStep; parsed: ParsedStep; next: string[]; waits: boolean }
 
-/** Finds cycles without a wait, and steps that cannot be reached. */
+/**
+ * Finds cycles without a wait, and steps that cannot be reached. The latter only if the steps are complete: an invalid step
+ * or target may be what leads to them. Without all steps, a cycle is found if the steps from the start to it are valid.
+ */
 export function checkGraph(
-  compiled: CompiledDefinition,
   steps: ParsedStep[],
+  { start, isComplete }: { start: string | null; isComplete: boolean },
 ): { errors: Problem[]; warnings: Problem[] } {
+  const compiled = compileSteps(steps)
   const nodes = new Map<string, Node>()
   for (const [index, step] of compiled.steps.entries()) {
     const parsed = steps[index]
@@ -19,21 +23,28 @@ export function checkGraph(
     const next = listSuccessors(step, parsed).map(({ to }) => resolveTarget(compiled, step, to))
     nodes.set(step.id, { step, parsed, next, waits: !step.disabled && parsed.type.waits(parsed.config) })
   }
-  const reachable = findReachable(compiled.steps[0]?.id ?? END, nodes)
-  const unreachable = [...nodes.values()]
-    .filter(({ step }) => !reachable.has(step.id))
-    .map(({ parsed }) => problemAt(parsed.location, '', 'unreachable_step', 'cannot be reached'))
+  const reachable = findReachable(start ?? END, nodes)
   const certain = findCycle(reachable, nodes, ({ next, waits }) => (waits ? [] : next))
   const nextIfSkipped = ({ next, waits, step }: Node) =>
     !waits ? next : step.if ? [resolveTarget(compiled, step, step.skip)] : []
   const possible = certain.length > 0 ? [] : findCycle(reachable, nodes, nextIfSkipped)
   return {
-    errors: reportCycle(certain, 'infinite_loop', 'can repeat for ever without a wait'),
+    errors: reportCycle(certain, 'infinite_loop', 'can repeat forever without waiting. Add a step that waits'),
     warnings: [
-      ...unreachable,
-      ...reportCycle(possible, 'possible_infinite_loop', 'can repeat for ever if a wait is skipped'),
+      ...(isComplete ? reportUnreachable(nodes, reachable) : []),
+      ...reportCycle(
+        possible,
+        'possible_infinite_loop',
+        'can repeat forever if a wait is skipped. Add one without a condition',
+      ),
     ],
   }
+}
+
+function reportUnreachable(nodes: ReadonlyMap<string, Node>, reachable: ReadonlySet<string>): Problem[] {
+  return [...nodes.values()]
+    .filter(({ step }) => !reachable.has(step.id))
+    .map(({ parsed }) => problemAt(parsed.location, '', 'unreachable_step', 'cannot be reached'))
 }
 
 /**
@@ -42,7 +53,8 @@ export function checkGraph(
  */
 export function checkTargets(steps: ParsedStep[], invalidIds: ReadonlySet<string>): Problem[] {
   const lists = new Map(steps.map(({ base, loops }) => [base.id, loops.join()]))
-  return steps.flatMap((step) => findUnknownTargets(step, { lists, invalidIds }))
+  const names = [...lists.keys(), ...invalidIds, END]
+  return describeFindings(steps.flatMap((step) => findUnknownTargets(step, { lists, invalidIds, names })))
 }
 
 /** Lists every successor that the step can have. */
@@ -58,32 +70,38 @@ function listSuccessors(step: CompiledStep, { type, config }: ParsedStep): Targe
   return targets
 }
 
-type Known = { lists: ReadonlyMap<string, string>; invalidIds: ReadonlySet<string> }
+type Known = { lists: ReadonlyMap<string, string>; invalidIds: ReadonlySet<string>; names: readonly string[] }
 
 /** Includes targets that are never used, such as the `next` of a step that ends the run. */
-function findUnknownTargets(parsed: ParsedStep, known: Known): Problem[] {
+function findUnknownTargets(parsed: ParsedStep, known: Known): Finding[] {
   const { base, type, config, location, loops } = parsed
   const successors = listSuccessors(compileStep(parsed), parsed).filter(({ path }) => path !== 'steps')
   const targets = [...successors, ...type.targets(config), ...(base.next ? [{ to: base.next, path: 'next' }] : [])]
-  const messages = new Map(
-    targets.flatMap(({ to, path }): [string, string][] => {
-      const message = checkTarget(to, loops, known)
-      return message === undefined ? [] : [[path, message]]
+  const problems = new Map(
+    targets.flatMap(({ to, path }) => {
+      const problem = checkTarget(to, loops, known)
+      return problem ? [[path, problem] as const] : []
     }),
   )
-  return [...messages].map(([path, message]) => problemAt(location, path, 'unknown_target', message))
+  return [...problems].map(([at, problem]) => ({ location, at, code: 'unknown_target', ...problem }))
 }
 
-function checkTarget(to: string, loops: string[], { lists, invalidIds }: Known): string | undefined {
+function checkTarget(
+  to: string,
+  loops: string[],
+  { lists, invalidIds, names }: Known,
+): Pick<Finding, 'text' | 'near'> | undefined {
   if (to === END || invalidIds.has(to)) return undefined
   if (to === CONTINUE || to === BREAK) {
-    return loops.length > 0 ? undefined : `names "${to}", which is only allowed within a loop`
+    return loops.length > 0 ? undefined : { text: `names "${to}", which is only allowed within a loop` }
   }
   const list = lists.get(to)
-  if (list === undefined) return `names "${to}", which is not a step of this workflow`
+  if (list === undefined) {
+    return { text: `names "${to}", which is not a step of this workflow`, near: { name: to, names } }
+  }
   return list === loops.join()
     ? undefined
-    : `names "${to}", which is in another list of steps: leave a loop with break or end`
+    : { text: `names "${to}", which is in another list of steps: leave a loop with break or end` }
 }
 
 function findReachable(start: string, nodes: ReadonlyMap<string, Node>): Set<string> {
@@ -120,9 +138,15 @@ function findCycle(
   return [...nodes.values()].filter(({ step }) => remaining.has(step.id))
 }
 
-function reportCycle(cycle: Node[], code: string, message: string): Problem[] {
+const CYCLE_IDS_MAX = 10
+
+function reportCycle(cycle: Node[], code: string, text: string): Problem[] {
   const [first] = cycle
   if (!first) return []
-  const ids = cycle.map(({ step }) => step.id).join(', ')
-  return [problemAt(first.parsed.location, '', code, `${message} (${ids}): add a wait to one of these steps`)]
+  const { stepId, path } = first.parsed.location
+  const ids = cycle.slice(0, CYCLE_IDS_MAX).map(({ step }) => step.id)
+  const names = ids.length < cycle.length ? [...ids, `${cycle.length - ids.length} more`] : ids
+  const [last = '', ...others] = names.reverse()
+  const subject = others.length > 0 ? `Steps ${others.reverse().join(', ')} and ${last}` : `Step ${last}`
+  return [{ stepId, path, code, message: `${subject} ${text}` }]
 }

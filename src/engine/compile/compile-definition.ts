@@ -1,55 +1,71 @@
 import { Definition, STEPS_MAX } from '../language/definition/definition.ts'
 import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
+import type { Fields } from '../language/fields.ts'
 import { DEFINITION_PATTERNS_WORK_MAX } from '../language/patterns.ts'
 import { withWorkBudget } from '../language/work-budget.ts'
 import type { CompiledDefinition } from '../model/compiled.ts'
 import type { Registry } from '../model/registry.ts'
+import type { CompiledTrigger } from '../model/trigger.ts'
+import { getField } from '../../platform/fields.ts'
 import { checkGraph, checkTargets } from './check-graph.ts'
 import { checkTemplates } from './check-templates.ts'
-import { compileStep, type StepResult, parseSteps, type ParsedStep } from './compile-step.ts'
+import { compileSteps, type StepResult, parseSteps, type ParsedStep } from './compile-step.ts'
 import { findDuplicateTriggers, type ParsedTrigger, parseTrigger } from './parse-trigger.ts'
 
-/** `compiled` is set exactly if there are no errors; warnings do not prevent it. */
-export type Compilation = { compiled: CompiledDefinition | null; errors: Problem[]; warnings: Problem[] }
+/**
+ * `compiled` is set exactly if there are no errors; warnings do not prevent it. `triggers` are those of the definition in
+ * their order, null where one is invalid.
+ */
+export type Compilation = {
+  compiled: CompiledDefinition | null
+  triggers: (CompiledTrigger | null)[]
+  errors: Problem[]
+  warnings: Problem[]
+}
 
 const WHOLE: Location = { stepId: null, path: '', name: 'Workflow' }
 
 /**
- * Checks a definition of any form and converts it to the form that runs. Reports every problem at once, except those of
- * the graph, which need all steps to be valid.
+ * Checks a definition of any form and converts it to the form that runs. An invalid part keeps no other part from being
+ * checked: what depends on it counts as right, and is checked once it is valid.
  */
 export function compileDefinition(definition: unknown, registry: Registry): Compilation {
   const outer = Definition.safeParse(definition, { error: explainIssue })
-  const { triggers, steps } = withWorkBudget(DEFINITION_PATTERNS_WORK_MAX, () =>
-    parseParts(definition, registry),
-  ).result
+  const sources = { triggers: readList(definition, 'triggers'), steps: readList(definition, 'steps') }
+  const { triggers, steps } = withWorkBudget(DEFINITION_PATTERNS_WORK_MAX, () => parseParts(sources, registry)).result
   const valid = steps.flatMap(({ value }) => value ?? [])
-  const templates = checkTemplates({ triggers, steps: valid }, registry.triggers, {
-    steps: new Set(steps.flatMap(({ location }) => location.stepId ?? [])),
-    variables: new Set([...Object.keys(outer.data?.variables ?? {}), ...valid.flatMap(listAssigned)]),
+  const templates = checkTemplates({ triggers: sources.triggers && triggers, steps: valid }, registry, {
+    steps: sources.steps && listOutputs(steps),
+    variables: listVariables(definition, steps),
+  })
+  const unknownTargets = [...findDuplicateIds(valid), ...checkTargets(valid, listInvalidIds(steps))]
+  const graph = checkGraph(valid, {
+    start: steps[0]?.location.stepId ?? null,
+    isComplete: valid.length === steps.length && unknownTargets.length === 0,
   })
   const errors = [
-    ...(outer.success ? [] : toProblems(outer.error, WHOLE)),
+    ...(outer.success ? [] : toProblems(outer.error, WHOLE, { name: 'the definition' })),
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
     ...findDuplicateTriggers(triggers, registry.triggers),
-    ...findDuplicateIds(valid),
-    ...checkTargets(valid, listInvalidIds(steps)),
+    ...unknownTargets,
     ...checkCount(steps.length),
     ...templates.errors,
+    ...graph.errors,
   ]
-  if (!outer.success || valid.length < steps.length) return { compiled: null, errors, warnings: [] }
-  const compiled = assemble(outer.data, triggers, valid)
-  const graph = checkGraph(compiled, valid)
-  errors.push(...graph.errors)
-  const warnings = [...findEmptyParts(compiled), ...graph.warnings, ...templates.warnings]
-  return { compiled: errors.length > 0 ? null : compiled, errors, warnings }
+  return {
+    compiled: outer.success && errors.length === 0 ? assemble(outer.data, triggers, valid) : null,
+    triggers: triggers.map(({ value }) => value),
+    errors,
+    warnings: [...findEmptyParts(sources), ...graph.warnings, ...templates.warnings],
+  }
 }
 
-function parseParts(definition: unknown, registry: Registry) {
-  const triggers = readList(definition, 'triggers').map((source, index) =>
-    parseTrigger(source, index, registry.triggers),
-  )
-  return { triggers, steps: parseSteps(readList(definition, 'steps'), registry) }
+/** The lists of a definition; null for one that cannot be read. */
+type Sources = { triggers: unknown[] | null; steps: unknown[] | null }
+
+function parseParts(sources: Sources, registry: Registry) {
+  const triggers = (sources.triggers ?? []).map((source, index) => parseTrigger(source, index, registry.triggers))
+  return { triggers, steps: parseSteps(sources.steps ?? [], registry) }
 }
 
 function assemble(outer: Definition, triggers: ParsedTrigger[], steps: ParsedStep[]): CompiledDefinition {
@@ -58,24 +74,47 @@ function assemble(outer: Definition, triggers: ParsedTrigger[], steps: ParsedSte
     triggers: triggers.flatMap(({ value }) => value ?? []),
     settings: outer.settings,
     variables: outer.variables,
-    steps: steps.map(compileStep),
-    index: Object.fromEntries(steps.map(({ base }, index) => [base.id, index])),
+    ...compileSteps(steps),
   }
 }
 
-function listAssigned({ base, type, config }: ParsedStep): string[] {
-  return [...(base.saveAs ? [base.saveAs] : []), ...type.assigns(config)]
+/** Lists the fields of the outputs by step ID. Those of an invalid step, or of two steps with one ID, are not known. */
+function listOutputs(steps: StepResult[]): Map<string, Fields | null> {
+  const outputs = new Map<string, Fields | null>()
+  for (const { location, value } of steps) {
+    if (location.stepId === null) continue
+    outputs.set(location.stepId, value && !outputs.has(location.stepId) ? toOutput(value) : null)
+  }
+  return outputs
+}
+
+/** A failed step that does not end the run leaves its error. */
+function toOutput({ base, type, config }: ParsedStep): Fields | null {
+  const fields = type.output(config)
+  return fields && base.onError !== 'fail' ? { ...fields, error: { code: null, message: null } } : fields
+}
+
+/** Lists the variables that are declared or assigned; null if a step may assign others. */
+function listVariables(definition: unknown, steps: StepResult[]): Set<string> | null {
+  const declared = getField(definition, 'variables')
+  const assigned = steps.map((step) => step.assigned)
+  if (!assigned.every((names) => names !== null)) return null
+  return new Set([...(isObject(declared) ? Object.keys(declared) : []), ...assigned.flat()])
 }
 
 function listInvalidIds(steps: StepResult[]): Set<string> {
   return new Set(steps.flatMap(({ value, location }) => (value ? [] : (location.stepId ?? []))))
 }
 
-function readList(definition: unknown, field: 'triggers' | 'steps'): unknown[] {
-  if (typeof definition !== 'object' || definition === null) return []
-  const list: unknown = Reflect.get(definition, field)
-  // A list that is too long is rejected as such, without parsing its entries.
-  return Array.isArray(list) && list.length <= STEPS_MAX ? list : []
+/** A list that is too long is rejected as such, without parsing its entries. */
+function readList(definition: unknown, field: 'triggers' | 'steps'): unknown[] | null {
+  if (!isObject(definition)) return null
+  const list = getField(definition, field) ?? (field === 'triggers' ? [] : null)
+  return Array.isArray(list) && list.length <= STEPS_MAX ? list : null
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function findDuplicateIds(steps: ParsedStep[]): Problem[] {
@@ -94,10 +133,10 @@ function checkCount(count: number): Problem[] {
   return [{ stepId: null, code: 'too_many_steps', path: 'steps', message }]
 }
 
-function findEmptyParts({ triggers, steps }: CompiledDefinition): Problem[] {
+function findEmptyParts({ triggers, steps }: Sources): Problem[] {
   const problem = (code: string, path: string, message: string) => ({ stepId: null, code, path, message })
   return [
-    ...(triggers.length === 0 ? [problem('no_triggers', 'triggers', 'The workflow has no triggers')] : []),
-    ...(steps.length === 0 ? [problem('no_steps', 'steps', 'The workflow has no steps')] : []),
+    ...(triggers?.length === 0 ? [problem('no_triggers', 'triggers', 'The workflow has no triggers')] : []),
+    ...(steps?.length === 0 ? [problem('no_steps', 'steps', 'The workflow has no steps')] : []),
   ]
 }

@@ -1,10 +1,18 @@
 import { getField } from '../../platform/fields.ts'
-import { CONTINUE, END } from '../language/definition/names.ts'
-import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
+import { CONTINUE, END, variablePath } from '../language/definition/names.ts'
+import {
+  describeFindings,
+  explainIssue,
+  problemAt,
+  quote,
+  toProblems,
+  type Location,
+  type Problem,
+} from '../language/definition/problems.ts'
 import { splitStep, type StepBase } from '../language/definition/step-base.ts'
-import type { CompiledStep } from '../model/compiled.ts'
+import type { CompiledDefinition, CompiledStep } from '../model/compiled.ts'
 import type { Registry } from '../model/registry.ts'
-import type { StepType } from '../model/step.ts'
+import { assignsNothing, type StepType } from '../model/step.ts'
 
 /** A step that its schemas accept; its references to other steps are still unchecked. */
 export type ParsedStep = {
@@ -21,8 +29,16 @@ export type ParsedStep = {
   body: string | null
 }
 
-/** A step with its problems; `value` is null if its schemas reject it. */
-export type StepResult = { location: Location; value: ParsedStep | null; problems: Problem[] }
+/**
+ * A step with its problems. `value` is null if its schemas reject it, and `assigned` if it cannot be known which variables
+ * it assigns.
+ */
+export type StepResult = {
+  location: Location
+  value: ParsedStep | null
+  assigned: string[] | null
+  problems: Problem[]
+}
 
 /** The position of a list of steps: its path in the definition, and the loops around it. */
 type List = { path: string; loops: string[] }
@@ -30,28 +46,43 @@ type List = { path: string; loops: string[] }
 const ROOT: List = { path: 'steps', loops: [] }
 const LOOPS_DEPTH_MAX = 5
 
-/** Parses a list of steps, each loop followed by its body, so that the order of the source is kept. */
+/**
+ * Parses a list of steps, each loop followed by its body, so that the order of the source is kept. The body of a loop that
+ * is invalid itself is parsed as well: other steps may refer to its steps.
+ */
 export function parseSteps(sources: unknown[], registry: Registry, list: List = ROOT): StepResult[] {
   return sources.flatMap((source, index) => {
     const location = locate(source, `${list.path}.${index}`, index)
     const fields = parseFields(source, location, registry)
-    const { base, type, config } = fields
-    const body = type?.hasBody && Array.isArray(config?.['steps']) ? config['steps'] : []
-    const problems = [...fields.problems, ...(body.length > 0 ? checkDepth(location, list) : [])]
-    if (!base || !type || !config) return [{ location, value: null, problems }]
-    const { steps: _, ...configWithoutBody } = config
-    const value: ParsedStep = {
-      location,
-      base,
-      type,
-      config: type.hasBody ? configWithoutBody : config,
-      skip: base.next ?? readId(sources[index + 1]) ?? (list.loops.length > 0 ? CONTINUE : END),
-      loops: list.loops,
-      body: readId(body[0]) ?? null,
-    }
-    const inner = { path: `${location.path}.steps`, loops: [...list.loops, base.id] }
-    return [{ location, value, problems }, ...(problems.length > 0 ? [] : parseSteps(body, registry, inner))]
+    const body = listBody(source, fields)
+    const depth = body.length > 0 ? checkDepth(location, list) : []
+    const following = readId(sources[index + 1]) ?? (list.loops.length > 0 ? CONTINUE : END)
+    const value = toParsedStep(fields, { location, following, loops: list.loops, body: readId(body[0]) ?? null })
+    const result = { location, value, assigned: listAssigned(source, fields), problems: [...fields.problems, ...depth] }
+    const inner = { path: `${location.path}.steps`, loops: [...list.loops, readId(source) ?? ''] }
+    return [result, ...(depth.length > 0 ? [] : parseSteps(body, registry, inner))]
   })
+}
+
+function toParsedStep(
+  { base, type, config }: Fields,
+  { following, ...place }: Pick<ParsedStep, 'location' | 'loops' | 'body'> & { following: string },
+): ParsedStep | null {
+  if (!base || !type || !config) return null
+  const { steps: _, ...configWithoutBody } = config
+  return { ...place, base, type, config: type.hasBody ? configWithoutBody : config, skip: base.next ?? following }
+}
+
+/** Lists the steps of a loop. A step of an unknown type that has steps is probably meant to be one. */
+function listBody(source: unknown, { type }: Fields): unknown[] {
+  const steps = type === undefined || type.hasBody ? getField(source, 'steps') : undefined
+  return Array.isArray(steps) ? steps : []
+}
+
+function listAssigned(source: unknown, { base, type, config }: Fields): string[] | null {
+  const saved = base ? base.saveAs : variablePath.safeParse(getField(source, 'saveAs')).data
+  const own = config ? type?.assigns(config) : type?.assigns === assignsNothing ? [] : null
+  return own ? [...own, ...(saved === undefined ? [] : [saved])] : null
 }
 
 function checkDepth(location: Location, { loops }: List): Problem[] {
@@ -68,18 +99,28 @@ function parseFields(source: unknown, location: Location, registry: Registry): F
   }
   const fields = splitStep(source, registry.stepBase)
   const base = registry.stepBase.safeParse(fields.base, { error: explainIssue })
-  const problems = base.success ? [] : toProblems(base.error, location)
+  const common = Object.keys(registry.stepBase.shape)
+  const problems = base.success ? [] : toProblems(base.error, location, { name: 'a step' })
   const name = fields.base['type']
   if (typeof name !== 'string') return { problems }
   const type = registry.steps.get(name)
   if (!type) {
-    const message = `"${name}" is not a step type: use one of ${[...registry.steps.keys()].join(', ')}`
-    return { problems: [...problems, problemAt(location, 'type', 'unknown_step_type', message)] }
+    return { problems: [...problems, ...describeUnknownType(name, location, [...registry.steps.keys()])] }
   }
   const config = type.schema.safeParse(fields.own, { error: explainIssue })
-  if (!config.success) problems.push(...toProblems(config.error, location))
-  if (!base.success || !config.success) return { problems }
-  return { base: base.data, type, config: config.data, problems }
+  if (!config.success) problems.push(...toProblems(config.error, location, { name, common }))
+  return {
+    type,
+    ...(base.success ? { base: base.data } : {}),
+    ...(config.success ? { config: config.data } : {}),
+    problems,
+  }
+}
+
+function describeUnknownType(name: string, location: Location, names: string[]): Problem[] {
+  const text = `${quote(name)} is not a step type`
+  const note = `Use one of ${names.join(', ')}`
+  return describeFindings([{ location, at: 'type', code: 'unknown_step_type', text, near: { name, names }, note }])
 }
 
 function readId(step: unknown): string | undefined {
@@ -92,6 +133,13 @@ function locate(source: unknown, path: string, index: number): Location {
   return id === undefined
     ? { stepId: null, path, name: `Step ${index + 1}` }
     : { stepId: id, path, name: `Step "${id}"` }
+}
+
+export function compileSteps(steps: ParsedStep[]): Pick<CompiledDefinition, 'steps' | 'index'> {
+  return {
+    steps: steps.map(compileStep),
+    index: Object.fromEntries(steps.map(({ base }, index) => [base.id, index])),
+  }
 }
 
 /** Converts a step to the form that runs: every successor is named. */

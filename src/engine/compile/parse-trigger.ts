@@ -1,24 +1,45 @@
-import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
-import type { CompiledTrigger, TriggerRegistry } from '../model/trigger.ts'
+import {
+  describeFindings,
+  explainIssue,
+  problemAt,
+  quote,
+  toProblems,
+  type Location,
+  type Problem,
+} from '../language/definition/problems.ts'
+import type { CompiledTrigger, TriggerRegistry, TriggerType } from '../model/trigger.ts'
 import { getField } from '../../platform/fields.ts'
 
-export type ParsedTrigger = { location: Location; value: CompiledTrigger | null; problems: Problem[] }
+/** A trigger with its problems. `value` is null if its schema rejects it, and `type` if its type is unknown. */
+export type ParsedTrigger = {
+  location: Location
+  type: TriggerType | null
+  value: CompiledTrigger | null
+  problems: Problem[]
+}
 
 export function parseTrigger(source: unknown, index: number, registry: TriggerRegistry): ParsedTrigger {
   const location: Location = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }
   if (typeof source !== 'object' || source === null) {
-    return { location, value: null, problems: [problemAt(location, '', 'invalid', 'must be an object')] }
+    return { location, type: null, value: null, problems: [problemAt(location, '', 'invalid', 'must be an object')] }
   }
   const name = getField(source, 'type')
   const type = typeof name === 'string' ? registry.get(name) : undefined
   if (!type) {
-    const types = [...registry.keys()].join(', ')
-    const message = `${JSON.stringify(name) ?? 'nothing'} is not a trigger type: use one of ${types}`
-    return { location, value: null, problems: [problemAt(location, 'type', 'unknown_trigger_type', message)] }
+    return { location, type: null, value: null, problems: describeUnknownType(name, location, [...registry.keys()]) }
   }
   const parsed = type.schema.safeParse(source, { error: explainIssue })
-  if (!parsed.success) return { location, value: null, problems: toProblems(parsed.error, location) }
-  return { location, value: { ...parsed.data, type: type.type }, problems: [] }
+  if (!parsed.success) {
+    return { location, type, value: null, problems: toProblems(parsed.error, location, { name: type.type }) }
+  }
+  return { location, type, value: { ...parsed.data, type: type.type }, problems: [] }
+}
+
+function describeUnknownType(name: unknown, location: Location, types: string[]): Problem[] {
+  const text = name === undefined ? 'is required' : `${quote(name)} is not a trigger type`
+  const near = typeof name === 'string' ? { name, names: types } : undefined
+  const note = `Use one of ${types.join(', ')}`
+  return describeFindings([{ location, at: 'type', code: 'unknown_trigger_type', text, near, note }])
 }
 
 /** Reports second triggers of types of which a definition may have only one. */

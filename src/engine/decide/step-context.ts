@@ -1,9 +1,10 @@
 import { countryTimezone } from '../../platform/calendar/country-timezone.ts'
 import { evaluateCondition } from '../language/conditions.ts'
+import type { ENGINE_FIELDS } from '../language/fields.ts'
 import type { CompiledStep } from '../model/compiled.ts'
 import type { DecisionDraft } from '../model/decision.ts'
 import { deriveId, idTimestamp } from '../model/derive-id.ts'
-import { type JsonObject, type LoopFrame, countVisits } from '../model/run.ts'
+import { type LoopFrame, countVisits } from '../model/run.ts'
 import type { Facts, StepContext } from '../model/step.ts'
 import { hasPlaceholder } from '../language/template.ts'
 import { resolveText, resolveValue, type Source } from '../language/values.ts'
@@ -52,7 +53,7 @@ export function templateSource({ run, facts, now, compiled }: DecisionDraft): So
       input: run.input,
       vars: run.variables,
       steps: run.steps,
-      run: { id: run.id, startedAt: run.startedAt },
+      run: { id: run.id, startedAt: run.startedAt } satisfies EngineFacts<'run'>,
       item: frame?.items?.[frame.index] ?? null,
       loop: frame ? toLoopFacts(frame) : null,
       now: now.toISOString(),
@@ -61,7 +62,9 @@ export function templateSource({ run, facts, now, compiled }: DecisionDraft): So
   }
 }
 
-function toLoopFacts({ index, items }: LoopFrame): JsonObject {
+type EngineFacts<Name extends keyof typeof ENGINE_FIELDS> = Record<keyof (typeof ENGINE_FIELDS)[Name], unknown>
+
+function toLoopFacts({ index, items }: LoopFrame): EngineFacts<'loop'> {
   const length = items?.length ?? null
   return { index, number: index + 1, length, first: index === 0, last: length === null ? null : index === length - 1 }
 }

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { Output, TypeGuards, type Template as LiquidTemplate, type Value } from 'liquidjs'
+import { didYouMean } from './closest-matches.ts'
 import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 
 const PLACEHOLDERS_MAX = 200
+const FILTER_LENGTH_MAX = 64
 
 /** Literal text and placeholders, in order. */
 export type Template = readonly (string | Value)[]
@@ -54,8 +56,17 @@ function parseLiquid(text: string): LiquidTemplate[] {
     return liquid.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/, line:.*$/s, '') : String(error)
+    const [, filter] = UNKNOWN_FILTER.exec(reason) ?? []
+    if (filter !== undefined) throw new TemplateError(describeUnknownFilter(filter), { cause: error })
     throw new TemplateError(`is not a valid template: ${reason}`, { cause: error })
   }
+}
+
+const UNKNOWN_FILTER = /^undefined filter: (.*)$/s
+
+function describeUnknownFilter(name: string): string {
+  const suggestion = didYouMean(name, Object.keys(liquid.filters)) ?? 'See the list of filters'
+  return `has the unknown filter ${name.slice(0, FILTER_LENGTH_MAX)}. ${suggestion}`
 }
 
 function readLiteral({ token }: LiquidTemplate): string {

@@ -181,5 +181,6 @@ export class MailboxProcessor {
 }
 
 function toRunTrigger(event: TriggerEvent, { triggers }: Registry): RunTrigger {
-  return { type: event.type, messageId: event.message?.id ?? null, ...triggers.get(event.type)?.record(event) }
+  const recorded = triggers.get(event.type)?.recorded.map((name) => [name, event[name]]) ?? []
+  return { type: event.type, messageId: event.message?.id ?? null, ...Object.fromEntries(recorded) }
 }

@@ -45,13 +45,15 @@ export type CompiledStep = {
   config: Record<string, unknown>
 }
 
-export function findStep(compiled: CompiledDefinition, id: string): CompiledStep | undefined {
+type StepsById = Pick<CompiledDefinition, 'steps' | 'index'>
+
+export function findStep(compiled: StepsById, id: string): CompiledStep | undefined {
   const index = Object.hasOwn(compiled.index, id) ? compiled.index[id] : undefined
   return index === undefined ? undefined : compiled.steps[index]
 }
 
 /** Resolves `continue` and `break` as seen from a step; other targets stay as they are. */
-export function resolveTarget(compiled: CompiledDefinition, from: CompiledStep, target: string): string {
+export function resolveTarget(compiled: StepsById, from: CompiledStep, target: string): string {
   const loop = from.loops.at(-1)
   if (loop === undefined || (target !== CONTINUE && target !== BREAK)) return target
   if (target === CONTINUE) return loop

@@ -1,5 +1,7 @@
 import type { ConditionLanguage, OperatorRegistry } from '../language/conditions.ts'
 import { stepBase, type StepBaseSchema } from '../language/definition/step-base.ts'
+import { ENGINE_FIELDS, type Fields } from '../language/fields.ts'
+import type { Root } from '../language/values.ts'
 import type { EffectRegistry } from './effect.ts'
 import type { StepRegistry } from './step.ts'
 import type { TriggerRegistry } from './trigger.ts'
@@ -12,11 +14,19 @@ export type Registry = {
   readonly effects: EffectRegistry
   /** Schema of the fields that every step has. */
   readonly stepBase: StepBaseSchema
+  /** Fields of the roots that placeholders read. A root that is not among them has a value of any form. */
+  readonly roots: RootFields
+  /** Fields of the events by their type, as the conditions of triggers read them. */
+  readonly events: ReadonlyMap<string, Fields>
 }
+
+export type RootFields = Readonly<Partial<Record<Root, Fields>>>
 
 export function createRegistry({
   conditions,
+  roots,
   ...types
-}: Pick<Registry, 'triggers' | 'steps' | 'effects'> & { conditions: ConditionLanguage }): Registry {
-  return { ...types, operators: conditions.operators, stepBase: stepBase(conditions.schema) }
+}: Omit<Registry, 'operators' | 'stepBase'> & { conditions: ConditionLanguage }): Registry {
+  const { operators, schema } = conditions
+  return { ...types, roots: { ...ENGINE_FIELDS, ...roots }, operators, stepBase: stepBase(schema) }
 }

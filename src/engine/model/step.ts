@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Condition } from '../language/conditions.ts'
+import type { Fields } from '../language/fields.ts'
 import type { Root } from '../language/values.ts'
 import type { CompiledStep } from './compiled.ts'
 import type { Effect } from './effect.ts'
@@ -107,11 +108,15 @@ interface StepBehaviour<Config> {
   readonly needsContact?: boolean
   /** Paths of texts that are no templates, such as `expect.pattern`. */
   readonly literal?: readonly string[]
+  /** Roots that have other fields in one of its own fields, by the name of that field. */
+  readonly reads?: Readonly<Record<string, Readonly<Partial<Record<Root, Fields>>>>>
   /** True for a loop: the `steps` of its configuration are steps of their own, which it iterates over. */
   readonly hasBody?: boolean
   targets?(config: Config): Target[]
   /** Variables that it assigns, besides that of `saveAs`. */
   assigns?(config: Config): string[]
+  /** Fields of its output, which later steps read; null for an output of any form. */
+  output?(config: Config): Fields | null
   fallthrough?(config: Config): Fallthrough
   /** True if it always waits before it continues: a cycle of steps without such a step would never end. */
   waits?(config: Config): boolean
@@ -136,9 +141,11 @@ export function defineStep<Schema extends z.ZodObject>(
     awaits: null,
     needsContact: false,
     literal: [],
+    reads: {},
     hasBody: false,
     targets: () => [],
-    assigns: () => [],
+    assigns: assignsNothing,
+    output: () => null,
     fallthrough: (): Fallthrough => 'always',
     waits: () => false,
     restoreOutput: (_config: unknown, output: unknown) => ({ saved: output }),
@@ -146,6 +153,11 @@ export function defineStep<Schema extends z.ZodObject>(
   }
   // Method parameters are bivariant: a configuration reaches its type only through the type's own schema.
   return { ...defaults, ...step }
+}
+
+/** `assigns` of the types that assign no variables, whatever their configuration. */
+export function assignsNothing(): string[] {
+  return []
 }
 
 function resumeWithResult(_config: unknown, _context: StepContext, wakeup: WakeUp): Resumption {

@@ -26,8 +26,8 @@ interface TriggerBehaviour<Trigger, Event> {
   matches?(trigger: Trigger, event: Event): boolean
   /** A trigger with a priority above 0 starts its workflow even while another run waits for the reply. */
   priority?(trigger: Trigger): number
-  /** Fields of the event that the run's trigger keeps. */
-  record?(event: Event): JsonObject
+  /** Fields of the event that the run's trigger keeps, or those with which it is started directly. */
+  readonly recorded?: readonly (keyof Event & string)[]
   /** Name of the event within its type, for explanations. */
   eventName?(event: Event): string | null
   /** The signal that waiting runs receive when the event happens. */
@@ -55,7 +55,7 @@ export function defineTrigger<Schema extends z.ZodObject, Event extends TriggerE
     texts: () => [],
     matches: () => true,
     priority: () => 0,
-    record: () => ({}),
+    recorded: [],
     eventName: () => null,
     toSignal: () => null,
   }

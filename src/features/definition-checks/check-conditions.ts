@@ -1,6 +1,7 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { ROOTS } from '../../engine/language/values.ts'
-import { type DefinitionPart, listSteps, listTriggers, findValues } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, findValues } from '../workflows/stored-definition.ts'
+import type { ValidParts } from './check-ineffective-fields.ts'
 
 const CONDITIONS = ['if', 'while', 'match', 'cases.*.if']
 
@@ -14,9 +15,9 @@ const SINGLE_VALUE_OPERATORS: ReadonlySet<unknown> = new Set(
 
 type Comparison = { path: string; left: unknown; op: unknown; right: unknown }
 
-/** Warns of conditions of a valid definition that always have the same result. */
-export function checkConditions(definition: unknown): Problem[] {
-  return [...listTriggers(definition), ...listSteps(definition)].flatMap((part) => findProblems(part))
+/** Warns of conditions of valid parts that always have the same result. */
+export function checkConditions({ triggers, steps }: Pick<ValidParts, 'triggers' | 'steps'>): Problem[] {
+  return [...triggers, ...steps].flatMap((part) => findProblems(part))
 }
 
 function findProblems(part: DefinitionPart): Problem[] {

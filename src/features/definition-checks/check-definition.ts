@@ -8,7 +8,7 @@ import { workflowLanguage, workflowLanguageWithLoopback } from '../../workflow-l
 import { findLiteralSecrets } from '../workflows/literal-secrets.ts'
 import { type DefinitionPart, listSteps, listTriggers, toRootPart } from '../workflows/stored-definition.ts'
 import { checkConditions } from './check-conditions.ts'
-import { checkIneffectiveFields } from './check-ineffective-fields.ts'
+import { checkIneffectiveFields, type ValidParts } from './check-ineffective-fields.ts'
 import { checkWindow } from './check-window.ts'
 import { findUnsupported, type Unsupported } from './find-unsupported.ts'
 import { listReferences, type Reference } from './list-references.ts'
@@ -16,11 +16,12 @@ import { listReferences, type Reference } from './list-references.ts'
 /** The result of all checks that need nothing but the definition. */
 export type DefinitionCheck = {
   compiled: CompiledDefinition | null
+  triggers: Compilation['triggers']
   errors: ProblemList
   warnings: ProblemList
-  /** Warnings about fields and conditions of a valid definition. */
+  /** Warnings about fields and conditions of valid parts. */
   fieldWarnings: ProblemList
-  /** Warnings about steps of a valid definition that may fail when they are reached. */
+  /** Warnings about valid steps that may fail when they are reached. */
   stepWarnings: ProblemList
   references: Reference[]
 }
@@ -32,11 +33,13 @@ export const checkDefinitionTask = defineTask({
   budgetMessage:
     'Checking the definition takes too long or too much memory. Use fewer or simpler patterns, templates and JSON Schemas',
   run: ({ definition, allowsLoopback }: { definition: unknown; allowsLoopback: boolean }): DefinitionCheck => {
-    const { compiled, errors, warnings } = checkDefinition(definition, { allowsLoopback })
-    const fieldWarnings = compiled ? [...checkIneffectiveFields(definition), ...checkConditions(definition)] : []
-    const stepWarnings = compiled ? [...checkWindow(compiled, definition), ...checkContactRequired(definition)] : []
+    const { compiled, triggers, errors, warnings } = checkDefinition(definition, { allowsLoopback })
+    const parts = listValidParts(definition, errors)
+    const fieldWarnings = [...checkIneffectiveFields(parts), ...checkConditions(parts)]
+    const stepWarnings = [...(compiled ? checkWindow(compiled, definition) : []), ...checkContactRequired(parts)]
     return {
       compiled,
+      triggers,
       errors: toProblemList(errors),
       warnings: toProblemList(warnings),
       fieldWarnings: toProblemList(fieldWarnings),
@@ -62,15 +65,15 @@ type ProblemList = { items: Problem[]; total: number }
  */
 export function checkDefinition(definition: unknown, { allowsLoopback }: { allowsLoopback: boolean }): Compilation {
   const registry = allowsLoopback ? workflowLanguageWithLoopback : workflowLanguage
-  const { compiled, errors, warnings } = compileDefinition(definition, registry)
+  const { compiled, triggers, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
   const additional = [...findRemovedNames(definition), ...findLiteralSecrets(definition)].filter(
     ({ path }) => !errors.some((error) => error.path === path),
   )
-  if (unsupported.length + additional.length === 0) return { compiled, errors, warnings }
+  if (unsupported.length + additional.length === 0) return { compiled, triggers, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => covers(one, error)))
   const unsupportedErrors = unsupported.map(({ stepId, path, code, message }) => ({ stepId, path, code, message }))
-  return { compiled: null, errors: [...others, ...additional, ...unsupportedErrors], warnings }
+  return { compiled: null, triggers, errors: [...others, ...additional, ...unsupportedErrors], warnings }
 }
 
 export function toProblemList(problems: Problem[]): ProblemList {
@@ -87,15 +90,26 @@ export function joinProblems(...lists: ProblemList[]): Problem[] {
   return [...listed, { stepId: null, code: 'more_problems', path: '', message }]
 }
 
+/** The part of an error: its path up to the index of the innermost step. */
+const PART = /^(?:triggers\.\d+|steps\.\d+(?:\.steps\.\d+)*)(?=\.|$)/
+
+/** Lists the parts without errors. The root counts as one only if the triggers have none, on which its fields depend. */
+function listValidParts(definition: unknown, errors: Problem[]): ValidParts {
+  const faulty = new Set(errors.map(({ path }) => PART.exec(path)?.[0] ?? ''))
+  const isRootValid = ![...faulty].some((path) => !path.startsWith('steps'))
+  const isValid = ({ location }: DefinitionPart) => !faulty.has(location.path)
+  return {
+    root: isRootValid ? toRootPart(definition) : null,
+    triggers: listTriggers(definition).filter(isValid),
+    steps: listSteps(definition).filter(isValid),
+  }
+}
+
 /** Warns of steps that need a contact in a workflow whose schedule has no group: its runs have no contact. */
-function checkContactRequired(definition: unknown): Problem[] {
-  const isContactless = listTriggers(definition).some(
-    ({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined,
-  )
+function checkContactRequired({ triggers, steps }: ValidParts): Problem[] {
+  const isContactless = triggers.some(({ fields }) => fields['type'] === 'schedule' && fields['groupId'] === undefined)
   const step = isContactless
-    ? listSteps(definition).find(
-        ({ fields }) => fields['disabled'] !== true && stepTypes.get(String(fields['type']))?.needsContact,
-      )
+    ? steps.find(({ fields }) => fields['disabled'] !== true && stepTypes.get(String(fields['type']))?.needsContact)
     : undefined
   if (!step) return []
   const description = 'needs a contact, and a schedule without groupId starts runs without one'

@@ -7,7 +7,8 @@ import { listSteps, type DefinitionPart, findValues } from '../workflows/stored-
 import { checkDefinitionTask, joinProblems, toProblemList } from './check-definition.ts'
 import { checkKeywords } from './check-keywords.ts'
 import { checkReferences } from './check-references.ts'
-import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import { Settings } from '../../engine/language/definition/settings.ts'
+import { getField } from '../../platform/fields.ts'
 import { parseInstant } from '../../platform/calendar/zoned-time.ts'
 import { schedule } from '../../triggers/schedule.ts'
 import { workflowTimezone } from '../automation/workflow-zone.ts'
@@ -23,25 +24,22 @@ export async function checkInWorkspace(
   scope: Scope,
   definition: unknown,
   workflowId: string | null,
-): Promise<Compilation> {
+): Promise<Omit<Compilation, 'triggers'>> {
   const { allowsLoopback } = scope
   const check = await scope.compute(checkDefinitionTask, { definition, allowsLoopback })
-  const { compiled, errors, warnings, fieldWarnings, stepWarnings, references } = check
+  const { triggers, errors, warnings, fieldWarnings, stepWarnings, references } = check
   const found = await checkReferences(scope, references)
   const templates = await checkStepTemplates(scope, definition)
   const files = await checkStepMedia(scope, definition)
   const allErrors = joinProblems(errors, toProblemList([...found.errors, ...templates, ...files]))
-  if (!compiled || allErrors.length > 0) {
-    return { compiled: null, errors: allErrors, warnings: joinProblems(warnings) }
-  }
-  const schedules = await checkSchedules(scope, compiled)
+  const schedules = await checkSchedules(scope, triggers, definition)
   const workspaceWarnings = [
     ...(await checkAi(scope, definition)),
-    ...(await checkKeywords(scope, compiled, { definition, workflowId })),
+    ...(await checkKeywords(scope, triggers, { definition, workflowId })),
   ]
   return {
-    compiled,
-    errors: [],
+    compiled: allErrors.length > 0 ? null : check.compiled,
+    errors: allErrors,
     warnings: joinProblems(
       warnings,
       toProblemList(found.warnings),
@@ -62,11 +60,17 @@ async function checkAi(scope: Scope, definition: unknown): Promise<Problem[]> {
 }
 
 /** Warns of scheduled times in the past: they start no runs. */
-async function checkSchedules(scope: Scope, { triggers, settings }: CompiledDefinition): Promise<Problem[]> {
-  if (!triggers.some((trigger) => schedule.is(trigger) && trigger.at !== undefined)) return []
+async function checkSchedules(
+  scope: Scope,
+  triggers: Compilation['triggers'],
+  definition: unknown,
+): Promise<Problem[]> {
+  if (!triggers.some((trigger) => trigger && schedule.is(trigger) && trigger.at !== undefined)) return []
+  const settings = Settings.prefault({}).safeParse(getField(definition, 'settings')).data
+  if (!settings) return []
   const timezone = await workflowTimezone(scope, settings.timezone)
   return triggers.flatMap((trigger, index) => {
-    if (!schedule.is(trigger) || trigger.at === undefined) return []
+    if (!trigger || !schedule.is(trigger) || trigger.at === undefined) return []
     const at = parseInstant(trigger.at, trigger.timezone ?? timezone)
     if (at === undefined || at > scope.now().getTime()) return []
     const location = { stepId: null, path: `triggers.${index}`, name: `Trigger ${index + 1}` }

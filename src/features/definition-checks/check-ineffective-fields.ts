@@ -1,7 +1,7 @@
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import type { WaitingFor } from '../../engine/model/run.ts'
 import { stepTypes } from '../../steps/index.ts'
-import { type DefinitionPart, listSteps, listTriggers, findValues, toRootPart } from '../workflows/stored-definition.ts'
+import { type DefinitionPart, listTriggers, findValues } from '../workflows/stored-definition.ts'
 
 /** A field that has no effect in some context, with the reason. Without `isIneffective` it never has an effect. */
 type FieldRule = { at: string; reason: string; isIneffective?: (part: DefinitionPart) => boolean }
@@ -89,12 +89,15 @@ const ROOT_RULES: FieldRule[] = [
   },
 ]
 
-/** Warns of fields of a valid definition that have no effect. */
-export function checkIneffectiveFields(definition: unknown): Problem[] {
+/** The parts of a definition that have no errors; `root` is null if it has one. */
+export type ValidParts = { root: DefinitionPart | null; triggers: DefinitionPart[]; steps: DefinitionPart[] }
+
+/** Warns of fields of valid parts that have no effect. */
+export function checkIneffectiveFields({ root, triggers, steps }: ValidParts): Problem[] {
   return [
-    ...findIneffective(toRootPart(definition), ROOT_RULES),
-    ...listTriggers(definition).flatMap((trigger) => findIneffective(trigger, rulesFor(TRIGGER_RULES, trigger))),
-    ...listSteps(definition)
+    ...(root ? findIneffective(root, ROOT_RULES) : []),
+    ...triggers.flatMap((trigger) => findIneffective(trigger, rulesFor(TRIGGER_RULES, trigger))),
+    ...steps
       .filter(({ fields }) => fields['disabled'] !== true)
       .flatMap((step) => findIneffective(step, [...COMMON_STEP_RULES, ...rulesFor(STEP_RULES, step)])),
   ]

@@ -1,4 +1,4 @@
-import type { CompiledDefinition } from '../../engine/model/compiled.ts'
+import type { Compilation } from '../../engine/compile/compile-definition.ts'
 import { problemAt, type Problem } from '../../engine/language/definition/problems.ts'
 import { normalizeText } from '../../engine/language/normalize-text.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -16,18 +16,18 @@ type Keyword = { text: string; mode: string; channelId: string | undefined; path
  */
 export async function checkKeywords(
   scope: Scope,
-  compiled: CompiledDefinition,
+  triggers: Compilation['triggers'],
   { definition, workflowId }: { definition: unknown; workflowId: string | null },
 ): Promise<Problem[]> {
-  const keywords = compiled.triggers.flatMap((_, index) => listKeywords(compiled, index))
+  const keywords = listKeywords(triggers)
   if (keywords.length === 0) return []
   const others = await indexKeywords(scope, workflowId)
-  const triggers = listTriggers(definition)
+  const sources = listTriggers(definition)
   const settings = await loadKeywordSettings(scope)
   return keywords.flatMap((keyword) => {
     const isConsentKeyword = keyword.mode === 'exact' && findConsentKeyword(settings, keyword.text) !== undefined
     const duplicate = others.get(keyword.text)?.find((other) => startsBoth(other, keyword))
-    const location = triggers[Number(keyword.path.split('.')[0])]?.location
+    const location = sources[Number(keyword.path.split('.')[0])]?.location
     const path = keyword.path.split('.').slice(1)
     const text = JSON.stringify(keyword.text)
     if (!location) return []
@@ -50,7 +50,7 @@ async function indexKeywords(scope: Scope, workflowId: string | null): Promise<M
   const index = new Map<string, OtherKeyword[]>()
   for (const { workflowId: otherId, name: workflowName, compiled } of await listPublished(scope)) {
     if (otherId === workflowId) continue
-    for (const keyword of compiled.triggers.flatMap((_, at) => listKeywords(compiled, at))) {
+    for (const keyword of listKeywords(compiled.triggers)) {
       const sameText = index.get(keyword.text) ?? []
       sameText.push({ ...keyword, workflowName })
       index.set(keyword.text, sameText)
@@ -67,14 +67,15 @@ function startsBoth({ mode, channelId }: Keyword, keyword: Keyword): boolean {
 }
 
 /** `path` starts with the trigger's index. A condition may separate two triggers, so those with one are left out. */
-function listKeywords({ triggers }: CompiledDefinition, index: number): Keyword[] {
-  const trigger = triggers[index]
-  if (!trigger || !messageReceived.is(trigger) || trigger.if) return []
-  const { match, channelId } = trigger
-  return match.values.map((value, at) => ({
-    text: match.mode === 'regex' ? value : normalizeText(value),
-    mode: match.mode,
-    channelId,
-    path: `${index}.match.values.${at}`,
-  }))
+function listKeywords(triggers: Compilation['triggers']): Keyword[] {
+  return triggers.flatMap((trigger, index) => {
+    if (!trigger || !messageReceived.is(trigger) || trigger.if) return []
+    const { match, channelId } = trigger
+    return match.values.map((value, at) => ({
+      text: match.mode === 'regex' ? value : normalizeText(value),
+      mode: match.mode,
+      channelId,
+      path: `${index}.match.values.${at}`,
+    }))
+  })
 }

@@ -7,6 +7,7 @@ import { findMismatchTask } from '../../platform/json-schema.ts'
 import { parseJson } from '../../platform/parse-json.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import type { AiOutput } from '../../steps/external/ai.ts'
 import { findAiProvider, type LoadedAiProvider } from '../ai-provider/queries.ts'
 import { type ModelReply, requestCompletion, type Usage } from '../ai-provider/request-completion.ts'
 import { toFailure } from '../tools/tool-failure.ts'
@@ -152,7 +153,7 @@ async function parseAiOutput(
   { reply, usage }: { reply: ModelReply; usage: Usage },
   entries: readonly TranscriptEntry[],
   schema: JsonObject | null,
-): Promise<JsonObject> {
+): Promise<AiOutput> {
   const text = (reply.content ?? '').trim()
   const earlier = entries.flatMap((entry) => (entry.type === 'model_reply' ? [entry.usage] : []))
   const usages = [...earlier, usage]

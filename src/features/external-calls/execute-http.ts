@@ -3,6 +3,7 @@ import { StepError } from '../../engine/language/step-error.ts'
 import { fetchPublic, type PublicResponse } from '../../platform/outbound/fetch-public.ts'
 import { OutboundError } from '../../platform/outbound/outbound-error.ts'
 import { SECOND } from '../../platform/time.ts'
+import type { HttpOutput } from '../../steps/external/http.ts'
 import { applyCredential } from '../credentials/apply-credential.ts'
 import { idempotencyKey, type Executor } from './call-queue.ts'
 
@@ -48,12 +49,7 @@ export const executeHttp: Executor = async (scope, call, signal) => {
 const JSON_TYPE = /^(?:application\/(?:[\w.-]+\+)?|text\/)json\b/i
 
 /** Returns the parsed body of a JSON response, otherwise its text, also if the body is not valid JSON. */
-function toOutput({ status, headers, body }: PublicResponse): {
-  status: number
-  headers: object
-  json: unknown
-  text: string | null
-} {
+function toOutput({ status, headers, body }: PublicResponse): HttpOutput {
   if (JSON_TYPE.test(headers['content-type'] ?? '')) {
     try {
       return { status, headers, json: JSON.parse(body), text: null }

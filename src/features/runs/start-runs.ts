@@ -11,6 +11,8 @@ import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
+import type { ScheduleStart } from '../../triggers/schedule.ts'
+import type { WebhookStart } from '../../triggers/webhook.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
 import { findMailboxes } from '../automation/raise-events.ts'
 import { advanceJob } from '../automation/jobs.ts'
@@ -20,7 +22,7 @@ import { loadSubjects } from '../execution/load-subjects.ts'
 /** A run that is started by request. Without a contact it has a mailbox of its own. */
 export type NewStart = {
   workflowId: string
-  trigger: { type: 'api' | 'manual' | 'webhook' | 'schedule' } & JsonObject
+  trigger: { type: 'api' | 'manual' } | WebhookStart | ScheduleStart
   input?: unknown
   /** Override the defaults of the definition. */
   variables?: JsonObject

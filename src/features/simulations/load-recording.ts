@@ -6,6 +6,7 @@ import { UnprocessableError } from '../../platform/errors.ts'
 import { getField } from '../../platform/fields.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { toMessageFacts } from '../automation/store/load-messages.ts'
 
 const MESSAGES_MAX = 200
 
@@ -75,7 +76,7 @@ export async function loadRunRecording(scope: Scope, run: RunRow): Promise<RunRe
 }
 
 function messageFacts({ id, body, type, content, providerAt, createdAt }: MessageRow): MessageFacts {
-  return { id, body, type, content, at: (providerAt ?? createdAt).toISOString() }
+  return toMessageFacts(id, { body, type, content, at: providerAt ?? createdAt })
 }
 
 async function withSteps(scope: Scope, runs: RunRow[]): Promise<RecordedRun[]> {

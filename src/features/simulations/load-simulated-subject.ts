@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import type { FactsOf } from '../../triggers/facts.ts'
 import { messageReceived } from '../../triggers/message-received.ts'
 import type { WorkflowEvent } from '../../triggers/events.ts'
 import { Contact as ContactRow } from '../../models/contacts.ts'
@@ -97,7 +98,7 @@ function findTemplateChannel({ resources }: PublishedWorkflow): string | undefin
   return others.length === 0 ? channelId : undefined
 }
 
-function sampleConversation(channelId: string, at: Date): JsonObject {
+function sampleConversation(channelId: string, at: Date): FactsOf<'conversation'> {
   return {
     id: SAMPLE_CONVERSATION_ID,
     status: 'active',
@@ -115,7 +116,7 @@ function sampleConversation(channelId: string, at: Date): JsonObject {
 type SampleOrigin = { workspace: JsonObject; channelId: string; facts: JsonObject }
 
 /** Builds a contact of the country and language of the workspace. Dates are read by country, and templates chosen by language. */
-async function buildContact(scope: Scope, { workspace, channelId, facts }: SampleOrigin): Promise<JsonObject> {
+async function buildContact(scope: Scope, { workspace, channelId, facts }: SampleOrigin): Promise<FactsOf<'contact'>> {
   const { timezone, language } = workspace
   const country = toCountry(facts) ?? (await findCountry(scope, workspace, channelId)) ?? 'US'
   return {

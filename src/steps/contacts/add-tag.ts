@@ -9,6 +9,7 @@ export const addTag = defineStep({
   type: 'add_tag',
   needsContact: true,
   schema: z.strictObject({ tags: Tags }),
+  output: () => ({ tags: null }),
   execute(config, context) {
     const present = listTags(requireContact(context))
     const requested = fillTags(config.tags, context)

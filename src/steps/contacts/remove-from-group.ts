@@ -9,6 +9,7 @@ export const removeFromGroup = defineStep({
   needsContact: true,
   schema: z.strictObject({ groupId: z.uuid('must be the id of a group').toLowerCase() }),
   literal: ['groupId'],
+  output: () => ({ removed: null }),
   execute({ groupId }, context) {
     const present = listGroupIds(requireContact(context))
     if (!present.includes(groupId)) return { kind: 'next', input: { groupId }, output: { removed: false } }

@@ -18,6 +18,7 @@ export const setConsent = defineStep({
     })
     .meta({ anyOf: [{ required: ['marketing'] }, { required: ['service'] }] }),
   literal: ['marketing', 'service'],
+  output: () => ({}),
   execute({ marketing, service }, context) {
     const { consent } = requireContact(context)
     const choices = definedFields({ marketing, service })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { toFields } from '../../engine/language/fields.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep } from '../../engine/model/step.ts'
 import { isTimezone } from '../../platform/calendar/zoned-time.ts'
@@ -39,6 +40,7 @@ export const updateContact = defineStep({
       .refine((values) => Object.keys(values).length > 0, 'must name at least one detail')
       .meta({ minProperties: 1 }),
   }),
+  output: ({ values }) => toFields(Object.keys(values)),
   execute(config, context) {
     const contact = requireContact(context)
     const values = readChanges(context.resolve(config.values))

@@ -10,6 +10,7 @@ export const addNote = defineStep({
   type: 'add_note',
   needsContact: true,
   schema: z.strictObject({ body: templateText }),
+  output: () => ({ messageId: null }),
   execute(config, context) {
     requireConversation(context)
     const body = fillBody(config.body, context)

@@ -8,6 +8,7 @@ export const assign = defineStep({
   type: 'assign',
   needsContact: true,
   schema: z.strictObject({ to: Assignee }),
+  output: () => ({}),
   execute({ to }, context) {
     requireConversation(context)
     const effect = composeAssignment(to, context)

@@ -8,6 +8,7 @@ export const closeConversation = defineStep({
   type: 'close_conversation',
   needsContact: true,
   schema: z.strictObject({}),
+  output: () => ({}),
   execute(_config, context) {
     requireConversation(context)
     const effect: WorkflowEffect = { type: 'close_conversation' }

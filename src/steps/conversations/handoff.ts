@@ -19,6 +19,7 @@ export const handoff = defineStep({
     assign: Assignee.optional(),
     resumeAfter: duration.refine((ms) => ms > 0, 'must be longer than 0s').optional(),
   }),
+  output: ({ resumeAfter }) => (resumeAfter === undefined ? { reason: null, until: null } : {}),
   fallthrough: ({ resumeAfter }) => (resumeAfter === undefined ? 'explicit' : 'always'),
   waits: ({ resumeAfter }) => resumeAfter !== undefined,
   execute({ reason, assign, resumeAfter }, context) {
@@ -26,13 +27,12 @@ export const handoff = defineStep({
     const details = { reason: reason === undefined ? null : context.text(reason), until: until?.toISOString() ?? null }
     const handedOff: WorkflowEffect = { type: 'handoff', ...details }
     const effects = assign ? [handedOff, composeAssignment(assign, context)] : [handedOff]
-    const facts = { conversation: { automation: 'paused' } }
-    if (until) return { kind: 'suspend', for: 'timer', until, input: details, effects, facts }
-    return { kind: 'next', input: details, output: details, effects, facts }
+    if (until) return { kind: 'suspend', for: 'timer', until, input: details, effects }
+    return { kind: 'next', input: details, output: details, effects }
   },
   resume(_config, _context, wakeup) {
     if (wakeup.type !== 'timer') return { kind: 'ignore' }
     const effect: WorkflowEffect = { type: 'resume_automation' }
-    return { kind: 'next', output: null, effects: [effect], facts: { conversation: { automation: 'on' } } }
+    return { kind: 'next', output: null, effects: [effect] }
   },
 })

@@ -7,6 +7,15 @@ import { jsonSchemaError } from '../../platform/json-schema.ts'
 import { composeMessage } from '../messages/compose-message.ts'
 import { toolName } from './tool.ts'
 
+const AI_OUTPUT = {
+  text: null,
+  json: null,
+  toolCalls: null,
+  turns: null,
+  usage: { promptTokens: null, completionTokens: null },
+}
+export type AiOutput = Record<keyof typeof AI_OUTPUT, unknown>
+
 const HISTORY_DEFAULT = 20
 const TURNS_DEFAULT = 5
 
@@ -38,6 +47,7 @@ export const ai = defineStep({
       path: ['reply'],
     }),
   literal: ['model'],
+  output: () => AI_OUTPUT,
   execute(config, context) {
     const { model = null, tools, history = HISTORY_DEFAULT, maxTurns = TURNS_DEFAULT, output = null } = config
     const request = { instructions: context.text(config.instructions), model, tools, history, maxTurns, output }

@@ -57,11 +57,15 @@ function fieldsFor(rules: { allowsLoopback: boolean }) {
 }
 export type Http = z.output<ReturnType<typeof fieldsFor>>
 
+const HTTP_OUTPUT = { status: null, headers: null, json: null, text: null }
+export type HttpOutput = Record<keyof typeof HTTP_OUTPUT, unknown>
+
 /** Calls a URL and continues with the response. */
 const behaviour: Omit<Parameters<typeof defineStep<ReturnType<typeof fieldsFor>>>[0], 'schema'> = {
   type: 'http',
   awaits: 'result',
   literal: ['method', 'failOn', 'credentialId'],
+  output: () => HTTP_OUTPUT,
   execute(config, context) {
     const request = composeRequest(config, context)
     return { kind: 'external', request: { type: 'http', ...request }, input: toRecord(request) }

@@ -12,6 +12,7 @@ export const branch = defineStep({
     cases: z.array(Case).min(1, 'must have at least 1 entry').max(50),
     else: target.optional(),
   }),
+  output: () => ({ case: null }),
   fallthrough: (config) => (config.else === undefined ? 'always' : 'never'),
   targets(config) {
     const cases = config.cases.map(({ next }, index) => ({ to: next, path: `cases.${index}.next` }))

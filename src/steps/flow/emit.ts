@@ -12,6 +12,7 @@ export const emit = defineStep({
     data: z.record(z.string(), z.unknown()).default({}),
   }),
   literal: ['event'],
+  output: () => ({}),
   execute({ event, data }, context) {
     const resolved = context.resolve(data)
     const effect: WorkflowEffect = { type: 'emit', event, data: resolved }

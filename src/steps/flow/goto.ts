@@ -7,6 +7,7 @@ export const goto = defineStep({
   type: 'goto',
   schema: z.strictObject({ to: target }),
   literal: ['to'],
+  output: () => ({}),
   fallthrough: () => 'never',
   targets: ({ to }) => [{ to, path: 'to' }],
   execute: ({ to }) => ({ kind: 'next', output: null, to }),

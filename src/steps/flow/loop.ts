@@ -32,6 +32,7 @@ export const loop = defineStep({
   type: 'loop',
   schema,
   hasBody: true,
+  output: () => ({ index: null, item: null, iterations: null }),
   assigns: (config) => (config.as === undefined ? [] : [config.as]),
   restoreOutput({ as }, output) {
     const item = getField(output, 'item')

@@ -11,6 +11,7 @@ export const runWorkflow = defineStep({
     wait: z.boolean().default(true),
   }),
   literal: ['workflowId'],
+  output: ({ wait }) => (wait ? { runId: null, output: null } : { runId: null }),
   execute({ workflowId, input, wait }, context) {
     const resolved = context.resolve(input ?? {})
     return {

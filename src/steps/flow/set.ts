@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ident } from '../../engine/language/definition/names.ts'
+import { toFields } from '../../engine/language/fields.ts'
 import { isObject } from '../../conditions/compare.ts'
 import { defineStep } from '../../engine/model/step.ts'
 
@@ -21,6 +22,7 @@ const values = z
 export const set = defineStep({
   type: 'set',
   schema: z.strictObject({ values }),
+  output: ({ values }) => toFields(Object.keys(values)),
   assigns: (config) => Object.keys(config.values),
   restoreOutput: (_config, output) => ({ saved: output, variables: isObject(output) ? output : {} }),
   execute(config, context) {

@@ -19,6 +19,7 @@ export const split = defineStep({
     paths: z.array(Path).min(2, 'must have at least 2 entries').max(50),
     sticky: z.boolean().default(true),
   }),
+  output: () => ({ path: null }),
   fallthrough: () => 'never',
   targets: ({ paths }) => paths.map(({ next }, index) => ({ to: next, path: `paths.${index}.next` })),
   execute({ paths, sticky }, context) {

@@ -9,6 +9,7 @@ export const stop = defineStep({
     status: z.enum(['completed', 'failed']).default('completed'),
     reason: templateText.optional(),
   }),
+  output: () => ({ reason: null }),
   fallthrough: () => 'never',
   execute({ status, reason }, context) {
     const text = reason === undefined ? null : context.text(reason)

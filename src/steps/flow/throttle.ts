@@ -21,6 +21,7 @@ export const throttle = defineStep({
     per: duration,
     else: target.optional(),
   }),
+  output: () => ({ isAllowed: null, endsAt: null }),
   targets: (config) => (config.else === undefined ? [] : [{ to: config.else, path: 'else' }]),
   execute({ key, max, per }, context) {
     const input = { key: readKey(key, context), max, perMs: per }

@@ -9,6 +9,8 @@ export const waitForEvent = defineStep({
   awaits: 'event',
   schema: z.strictObject({ event: eventName, match: Condition.optional() }),
   literal: ['event'],
+  reads: { match: { trigger: { type: null, event: null, data: null } } },
+  output: () => ({ event: null, data: null }),
   waits: () => true,
   execute: ({ event }) => ({ kind: 'suspend', for: 'event', until: null, input: { event } }),
   resume({ event, match }, context, wakeup) {

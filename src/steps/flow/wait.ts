@@ -26,6 +26,7 @@ export const wait = defineStep({
       'must have one of for, until and untilTime',
     )
     .meta({ oneOf: [{ required: ['for'] }, { required: ['until'] }, { required: ['untilTime'] }] }),
+  output: () => ({}),
   // A fixed moment has passed when the step is executed again.
   waits: (config) => config.for !== 0 && (config.until === undefined || config.until.includes('{{')),
   execute(config, context) {

@@ -7,7 +7,7 @@ import { composeMessage, isWindowOpen } from './compose-message.ts'
 import { mediaPaths } from './media.ts'
 import { fillButtons, fillChoices, type Message, Question, Reminder, type Choice } from './message.ts'
 import { sendTemplate, TemplateMessage, templatePaths } from './template-message.ts'
-import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
+import { Expectation, parseReply, REPLY_OUTPUT, toReplyValue } from './parse-reply.ts'
 
 const ATTEMPTS_DEFAULT = 3
 
@@ -57,6 +57,7 @@ export const ask = defineStep({
     ...mediaPaths('message'),
     ...mediaPaths('invalidMessage'),
   ],
+  output: () => REPLY_OUTPUT,
   waits: () => true,
   restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
   targets({ message, expect, onInvalid }) {

@@ -30,6 +30,9 @@ export type ParsedReply = { value: unknown; text: string; choice: Choice | null 
 
 const email = z.email()
 
+/** Fields of the output of a step that waits for a reply. */
+export const REPLY_OUTPUT = { value: null, text: null, choice: null, messageId: null }
+
 /** Reads the value of a reply from the recorded output of its step. */
 export function toReplyValue(output: unknown): unknown {
   return getField(output, 'value') ?? null

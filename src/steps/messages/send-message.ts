@@ -19,6 +19,7 @@ export const sendMessage = defineStep({
       .default('fail'),
   }),
   literal: [...templatePaths('message.'), ...templatePaths('ifWindowClosed.'), ...mediaPaths('message')],
+  output: () => ({ messageId: null }),
   execute({ message, ifWindowClosed }, context) {
     if (message.template) {
       const sent = sendTemplate(context, toTemplateMessage(message.template))

@@ -8,6 +8,7 @@ export const sendTemplateStep = defineStep({
   needsContact: true,
   schema: z.strictObject(templateFields),
   literal: templatePaths(),
+  output: () => ({ messageId: null }),
   execute(message, context) {
     const report = sendTemplate(context, message)
     return { ...report, kind: 'next', output: { messageId: report.messageId } }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineStep } from '../../engine/model/step.ts'
 import { fillChoices } from './message.ts'
-import { Expectation, parseReply, toReplyValue } from './parse-reply.ts'
+import { Expectation, parseReply, REPLY_OUTPUT, toReplyValue } from './parse-reply.ts'
 
 /** Waits for the next reply of the expected kind; other messages are left to other runs and to triggers. */
 export const waitForReply = defineStep({
@@ -20,6 +20,7 @@ export const waitForReply = defineStep({
       then: { properties: { expect: { required: ['options'] } } },
     }),
   literal: ['expect.pattern'],
+  output: () => REPLY_OUTPUT,
   waits: () => true,
   restoreOutput: (_config, output) => ({ saved: toReplyValue(output) }),
   execute: () => ({ kind: 'suspend', for: 'reply', until: null }),

@@ -282,7 +282,7 @@ describe('compileDefinition', () => {
     expect(errors.map(({ stepId, message }) => [stepId, message.slice(0, 70)])).to.deep.equal([
       [null, 'Workflow: settings.reentry must be one of "ignore", "restart", "queue"'],
       ['b', 'Step "b": for must be a duration such as 30s, 10m, 24h, 7d or PT10M'],
-      ['a', 'Step "a": message.body reads "nobody", which does not exist: a path st'],
+      ['a', 'Step "a": message.body reads "nobody", which does not exist. A path st'],
     ])
   })
 

@@ -84,7 +84,6 @@ describe('handoff step', () => {
     const { effects } = run.start()
     expect(effects.map(({ effect }) => effect)).to.deep.equal([{ type: 'handoff', reason: 'for Ana', until: null }])
     expect(run.run.status).to.equal('completed')
-    expect(run.facts.conversation?.['automation']).to.equal('paused')
   })
 
   it('continues with the next step when disabled', () => {

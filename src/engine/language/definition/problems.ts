@@ -1,5 +1,6 @@
 import '../../../platform/validation-messages.ts'
-import type { z } from 'zod'
+import { z } from 'zod'
+import { didYouMean } from '../closest-matches.ts'
 
 /** An error or warning in a definition. `path` is relative to its root: `steps.2.message.body`. */
 export type Problem = { stepId: string | null; code: string; message: string; path: string }
@@ -14,21 +15,74 @@ export function problemAt(location: Location, at: PropertyKey[] | string, code: 
   return { stepId: location.stepId, code, message, path }
 }
 
+/** A problem whose description ends with the name that was probably meant, and with `note`. */
+export type Finding = {
+  location: Location
+  at: PropertyKey[] | string
+  code: string
+  text: string
+  /** An unknown name, and the names that it may stand for. */
+  near?: { name: string; names: Iterable<string> } | undefined
+  note?: string | undefined
+}
+
+/** As many problems of a definition are listed; suggestions for the others would only take time. */
+const SUGGESTIONS_MAX = 100
+
+export function describeFindings(findings: Finding[]): Problem[] {
+  return findings.map(({ location, at, code, text, near, note }, index) => {
+    const suggestion = near && index < SUGGESTIONS_MAX ? didYouMean(near.name, near.names) : undefined
+    const additions = [suggestion, note].filter((one) => one !== undefined)
+    return problemAt(location, at, code, [additions.length > 0 ? `${text}.` : text, ...additions].join(' '))
+  })
+}
+
+const QUOTED_LENGTH_MAX = 100
+
+/** Quotes a value of a definition, which may be of any form and size. */
+export function quote(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return JSON.stringify(text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text)
+}
+
+/** A part of a definition as unknown fields are compared with it. `common` are fields that other parts have as well. */
+export type Owner = { name: string; common?: readonly string[] }
+
 /** Converts schema issues to the first problem of each path; every unknown field is a problem of its own. */
-export function toProblems(error: z.ZodError, location: Location): Problem[] {
-  const problems = error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => problemAt(location, [...issue.path, key], 'unknown_field', 'is an unknown field'))
-    }
-    return [problemAt(location, issue.path, readCode(issue), issue.message)]
+export function toProblems(error: z.ZodError, location: Location, owner: Owner): Problem[] {
+  const findings = error.issues.flatMap((issue): Finding[] => {
+    if (issue.code === 'unrecognized_keys') return toUnknownFields(issue, location, owner)
+    return [{ location, at: issue.path, code: readCode(issue), text: issue.message }]
   })
   const paths = new Set<string>()
-  return problems.filter(({ path }) => {
+  return describeFindings(findings).filter(({ path }) => {
     const isFirst = !paths.has(path)
     paths.add(path)
     return isFirst
   })
 }
+
+function toUnknownFields(
+  { keys, path, message }: z.core.$ZodIssueUnrecognizedKeys,
+  location: Location,
+  { name, common = [] }: Owner,
+): Finding[] {
+  const known = message === '' ? [] : message.split(SEPARATOR)
+  const isOwn = path.length === 0
+  const names = isOwn ? [...known, ...common] : known
+  const listed = [...known, ...(isOwn && common.length > 0 ? ['those of every step'] : [])].join(SEPARATOR)
+  const note = `Fields of ${isOwn ? name : path.map(String).join('.')}: ${listed}`
+  return keys.map((key) => ({
+    location,
+    at: [...path, key],
+    code: 'unknown_field',
+    text: 'is an unknown field',
+    near: { name: key, names },
+    note,
+  }))
+}
+
+const SEPARATOR = ', '
 
 /** Reads the code that a schema's own check puts into `params`. */
 function readCode(issue: z.core.$ZodIssue): string {
@@ -41,7 +95,11 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is required' : `must be ${article(issue.expected)}`
+    case 'unrecognized_keys':
+      // The names that the object may have: the issue itself has only those that it may not have.
+      return issue.inst instanceof z.ZodObject ? listNames(issue.inst).join(SEPARATOR) : ''
     case 'invalid_value':
+      if (issue.input === undefined) return 'is required'
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
     case 'too_big':
       return bound(issue.origin, `at most ${issue.maximum}`)
@@ -52,6 +110,11 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined
   }
+}
+
+/** The type of a trigger or step decides which fields it has, and is always known. */
+function listNames({ shape }: z.ZodObject): string[] {
+  return Object.keys(shape).filter((name) => name !== 'type')
 }
 
 function article(type: string): string {

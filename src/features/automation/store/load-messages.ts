@@ -1,4 +1,5 @@
 import type { MessageFacts } from '../../../engine/model/run.ts'
+import type { FactsOf } from '../../../triggers/facts.ts'
 import { sqlFragment } from '../../../platform/database/statements/statement.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
@@ -9,7 +10,7 @@ export const MESSAGE_COLUMNS = sqlFragment`m.body, m.type, m.content, coalesce(m
 
 /** Converts a row to the message as workflows read it. */
 export function toMessageFacts(id: string, { body, type, content, at }: MessageColumns): MessageFacts {
-  return { id, body, type, content, at: at.toISOString() }
+  return { id, body, type, content, at: at.toISOString() } satisfies FactsOf<'message'>
 }
 
 /** Loads inbound messages as workflows read them. */
