@@ -28,13 +28,14 @@ function describeIssue(issue: Issue): string | undefined {
     case 'too_big':
       return describeLimit(issue.origin, 'at most', issue.maximum)
     case 'invalid_value':
+      if (issue.input === undefined) return 'is required'
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
     case 'invalid_format':
       return `must be a valid ${issue.format === 'regex' ? 'value' : issue.format}`
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_union':
-      return 'has none of the allowed forms'
+      return issue.input === undefined ? 'is required' : 'has none of the allowed forms'
     case 'invalid_key':
       return 'has a key that is not allowed'
     default:

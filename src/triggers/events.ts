@@ -38,10 +38,10 @@ export type WorkflowEvent = z.output<typeof WorkflowEvent> & { message?: Message
 
 export type EventByType<Type extends WorkflowEvent['type']> = Extract<WorkflowEvent, { type: Type }>
 
-/** Fields of the events by type, as the conditions of triggers read them. */
+/** Fields of the events by type, as the conditions of triggers read them. They read none with a `consentKeyword`. */
 export const eventFields: ReadonlyMap<string, Fields> = new Map(
-  WorkflowEvent.options.map(({ shape }) => [
-    shape.type.value,
-    { ...toFields(Object.keys(shape)), message: FACTS.message },
-  ]),
+  WorkflowEvent.options.map(({ shape }) => {
+    const names = Object.keys(shape).filter((name) => name !== 'consentKeyword')
+    return [shape.type.value, { ...toFields(names), message: FACTS.message }]
+  }),
 )

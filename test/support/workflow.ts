@@ -1,8 +1,8 @@
 import { compileDefinition } from '../../src/engine/compile/compile-definition.ts'
-import type { CompiledDefinition } from '../../src/engine/model/compiled.ts'
+import { type CompiledDefinition, findStep } from '../../src/engine/model/compiled.ts'
 import { decide } from '../../src/engine/decide/decide.ts'
 import type { Decision, EngineEvent } from '../../src/engine/model/decision.ts'
-import type { RunState } from '../../src/engine/model/run.ts'
+import type { RunState, StepRecord } from '../../src/engine/model/run.ts'
 import { type NewRun, queueRun } from '../../src/engine/model/new-run.ts'
 import type { Registry } from '../../src/engine/model/registry.ts'
 import type { Facts, StepType } from '../../src/engine/model/step.ts'
@@ -86,7 +86,17 @@ export class TestRun {
     this.run = decision.run
     this.facts = decision.facts
     this.decisions.push(decision)
+    for (const step of decision.steps) this.#assertDeclaredOutput(step)
     return decision
+  }
+
+  /** Placeholders may read the fields of an output that its type declares: it has no others. */
+  #assertDeclaredOutput({ stepId, type: name, status, output }: StepRecord): void {
+    const type = this.registry.steps.get(name)
+    const fields = type?.awaits === 'result' ? null : type?.output(findStep(this.compiled, stepId)?.config ?? {})
+    if (!fields || status !== 'completed' || typeof output !== 'object' || output === null) return
+    const undeclared = Object.keys(output).filter((field) => !Object.hasOwn(fields, field))
+    if (undeclared.length > 0) throw new Error(`output of ${name} has undeclared fields: ${undeclared.join(', ')}`)
   }
 
   /** Bodies of the messages sent so far. */

@@ -3,6 +3,8 @@ import { liquid } from '../../src/engine/language/liquid.ts'
 import { ROOTS } from '../../src/engine/language/values.ts'
 import { definitionSchema } from '../../src/features/publishing/definition-schema.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
+import type { Fields } from '../../src/engine/language/fields.ts'
+import { FACTS } from '../../src/triggers/facts.ts'
 import { workflowLanguage } from '../../src/workflow-language.ts'
 import { type Field, listFields } from '../support/definition-fields.ts'
 import { listTableRows, readDocument, sectionOf } from '../support/documents.ts'
@@ -77,6 +79,42 @@ describe('docs/workflow-language.md', () => {
     expect(roots).to.have.members([...ROOTS])
   })
 
+  for (const root of ['contact', 'conversation', 'message'] as const) {
+    it(`lists every field of ${root}`, () => {
+      const rows = listTableRows(sectionOf(document, root))
+      expect(rows.flatMap(([name = '']) => listNames(name))).to.have.members(listPaths(FACTS[root]))
+      for (const [name, meaning] of rows) expect(meaning, `meaning of ${name}`).to.not.equal('')
+    })
+  }
+
+  for (const root of ['workspace', 'workflow', 'run', 'loop'] as const) {
+    it(`lists every field of ${root}`, () => {
+      const row = listTableRows(sectionOf(document, 'Templates')).find(([names = '']) =>
+        listNames(names).includes(root),
+      )
+      expect(listNames(row?.[1] ?? '')).to.have.members(Object.keys(workflowLanguage.roots[root] ?? {}))
+    })
+  }
+
+  it('lists every field of a trigger, in the run and in its condition', () => {
+    const rows = listTableRows(sectionOf(document, 'trigger'))
+    const fields = rows.map(([type = '', run = '', condition = '']) => [type, listNames(run), listNames(condition)])
+    const expected = [...workflowLanguage.triggers.values()].map(({ type, recorded }) => {
+      return [`\`${type}\``, [...recorded], Object.keys(workflowLanguage.events.get(type) ?? {})]
+    })
+    expect(fields).to.deep.equal(expected)
+  })
+
+  for (const { type, output } of workflowLanguage.steps.values()) {
+    it(`lists every field of the output of ${type}`, () => {
+      const paragraph = /^Output: .*$/m.exec(sectionOf(document, type))?.[0] ?? ''
+      const names = [...paragraph.matchAll(/"(\w+)"/g)].map(([, name = '']) => name)
+      const fields = Object.keys(output({ values: {}, wait: true }) ?? {})
+      expect([...new Set(names)]).to.include.members(fields)
+      if (fields.length === 0) expect(names).to.deep.equal([])
+    })
+  }
+
   it('lists every filter', () => {
     const [, list = ''] = document.text.split('<!-- filters -->')
     const filters = [...(list.trim().split('\n')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
@@ -102,6 +140,16 @@ describe('docs/workflow-language.md', () => {
     }
   })
 })
+
+function listNames(cell: string): string[] {
+  return [...cell.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name)
+}
+
+function listPaths(fields: Fields): string[] {
+  return Object.entries(fields).flatMap(([name, inner]) =>
+    inner ? listPaths(inner).map((path) => `${name}.${path}`) : [name],
+  )
+}
 
 type Example = { type?: string; steps?: unknown; version?: number }
 

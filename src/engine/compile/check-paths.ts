@@ -30,10 +30,9 @@ export function checkPath(path: string[], known: ReadableHere): PathFinding | un
   const unknown = findUnknownField(rest, fields)
   if (!unknown) return undefined
   const owner = [root, ...unknown.owner].join('.')
-  const suffix = root === 'trigger' ? ' with the triggers of this workflow' : ''
   return {
     ...unknownField(path, `${owner} has no field ${show(unknown.name)}`, unknown),
-    note: `Fields of ${owner}${suffix}: ${unknown.names.join(', ')}`,
+    note: `Fields of ${owner} here: ${unknown.names.join(', ')}`,
   }
 }
 

@@ -1,5 +1,5 @@
 import { Definition, STEPS_MAX } from '../language/definition/definition.ts'
-import { explainIssue, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
+import { PARSING, problemAt, toProblems, type Location, type Problem } from '../language/definition/problems.ts'
 import type { Fields } from '../language/fields.ts'
 import { DEFINITION_PATTERNS_WORK_MAX } from '../language/patterns.ts'
 import { withWorkBudget } from '../language/work-budget.ts'
@@ -30,7 +30,7 @@ const WHOLE: Location = { stepId: null, path: '', name: 'Workflow' }
  * checked: what depends on it counts as right, and is checked once it is valid.
  */
 export function compileDefinition(definition: unknown, registry: Registry): Compilation {
-  const outer = Definition.safeParse(definition, { error: explainIssue })
+  const outer = Definition.safeParse(definition, PARSING)
   const sources = { triggers: readList(definition, 'triggers'), steps: readList(definition, 'steps') }
   const { triggers, steps } = withWorkBudget(DEFINITION_PATTERNS_WORK_MAX, () => parseParts(sources, registry)).result
   const valid = steps.flatMap(({ value }) => value ?? [])

@@ -2,7 +2,7 @@ import { getField } from '../../platform/fields.ts'
 import { CONTINUE, END, variablePath } from '../language/definition/names.ts'
 import {
   describeFindings,
-  explainIssue,
+  PARSING,
   problemAt,
   quote,
   toProblems,
@@ -98,7 +98,7 @@ function parseFields(source: unknown, location: Location, registry: Registry): F
     return { problems: [problemAt(location, '', 'invalid', 'must be an object')] }
   }
   const fields = splitStep(source, registry.stepBase)
-  const base = registry.stepBase.safeParse(fields.base, { error: explainIssue })
+  const base = registry.stepBase.safeParse(fields.base, PARSING)
   const common = Object.keys(registry.stepBase.shape)
   const problems = base.success ? [] : toProblems(base.error, location, { name: 'a step' })
   const name = fields.base['type']
@@ -107,7 +107,7 @@ function parseFields(source: unknown, location: Location, registry: Registry): F
   if (!type) {
     return { problems: [...problems, ...describeUnknownType(name, location, [...registry.steps.keys()])] }
   }
-  const config = type.schema.safeParse(fields.own, { error: explainIssue })
+  const config = type.schema.safeParse(fields.own, PARSING)
   if (!config.success) problems.push(...toProblems(config.error, location, { name, common }))
   return {
     type,

@@ -1,6 +1,6 @@
 import {
   describeFindings,
-  explainIssue,
+  PARSING,
   problemAt,
   quote,
   toProblems,
@@ -28,7 +28,7 @@ export function parseTrigger(source: unknown, index: number, registry: TriggerRe
   if (!type) {
     return { location, type: null, value: null, problems: describeUnknownType(name, location, [...registry.keys()]) }
   }
-  const parsed = type.schema.safeParse(source, { error: explainIssue })
+  const parsed = type.schema.safeParse(source, PARSING)
   if (!parsed.success) {
     return { location, type, value: null, problems: toProblems(parsed.error, location, { name: type.type }) }
   }

@@ -1,5 +1,5 @@
 const MATCHES_MAX = 3
-/** Longer names are similar to none, so that comparing two names has a bounded cost. */
+/** Longer names are compared with none, so that comparing two names has a bounded cost. */
 const NAME_LENGTH_MAX = 64
 /** Shortest name that suggests those that it begins or that begin it: `lang` for `language`. */
 const PREFIX_LENGTH_MIN = 3
@@ -18,6 +18,7 @@ export function didYouMean(name: string, names: Iterable<string>): string | unde
   if (name.length > NAME_LENGTH_MAX) return undefined
   let best: { candidate: string; distance: number } | undefined
   for (const candidate of names) {
+    if (candidate.length > NAME_LENGTH_MAX) continue
     const distance = countSlips(name.toLowerCase(), candidate.toLowerCase())
     if (distance !== undefined && distance < (best?.distance ?? Infinity)) best = { candidate, distance }
   }
@@ -27,7 +28,6 @@ export function didYouMean(name: string, names: Iterable<string>): string | unde
 /** Counts the edits from one name to another; undefined if they are too many for slips. */
 function countSlips(name: string, candidate: string): number | undefined {
   const [shorter, longer] = name.length < candidate.length ? [name, candidate] : [candidate, name]
-  if (longer.length > NAME_LENGTH_MAX) return undefined
   const max = Math.floor((longer.length + 1) / 3)
   const distance = longer.length - shorter.length > max ? undefined : editDistance(name, candidate)
   if (distance !== undefined && distance <= max) return distance

@@ -55,7 +55,10 @@ const { phoneNumberId, baseUrl, version } = WhatsappSettings.shape
 const wabaId = WhatsappSettings.shape.wabaId.unwrap()
 
 export const CreateChannel = z.strictObject({
-  kind: z.literal('whatsapp', 'must be whatsapp. Every workspace has its sandbox already'),
+  kind: z.literal('whatsapp', {
+    error: ({ input }) =>
+      input === undefined ? 'is required: whatsapp' : 'must be whatsapp. Every workspace has its sandbox already',
+  }),
   name: text(120),
   phoneNumber: phone.nullish(),
   phoneNumberId,

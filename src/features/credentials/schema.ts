@@ -23,7 +23,9 @@ const placement = z
         name: z.string().regex(/^[\w.-]{1,100}$/, 'must be the name of a query parameter such as api_key'),
       }),
     ],
-    'must have the type bearer, basic, header or query',
+    {
+      error: ({ input }) => (input === undefined ? 'is required' : 'must have the type bearer, basic, header or query'),
+    },
   )
   .meta({
     description:

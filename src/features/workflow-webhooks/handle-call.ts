@@ -101,7 +101,10 @@ function toResponse(result: StartResult | undefined): Response {
     case 'contact_blocked':
       throw contactBlockedError('starts no runs')
     case 'already_running':
-      throw new ConflictError('already_running', 'The workflow is already running for this contact')
+      throw new ConflictError(
+        'already_running',
+        'The workflow is already running for this contact. Cancel that run, or set settings.reentry to queue, restart or parallel',
+      )
     default:
       throw new ConflictError('workflow_not_published', 'The workflow is not published with a webhook trigger')
   }

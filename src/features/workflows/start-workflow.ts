@@ -128,7 +128,10 @@ function startError(rejection: StartRejection, trigger: string): AppError {
     case 'contact_blocked':
       return contactBlockedError('starts no runs')
     case 'condition_not_met':
-      return new UnprocessableError('condition_not_met', `The condition of the "${trigger}" trigger is not met`)
+      return new UnprocessableError(
+        'condition_not_met',
+        `The condition of the "${trigger}" trigger is not met. Compare its "if" with this contact`,
+      )
     case 'budget_exceeded':
       return new BudgetExceededError(
         `The condition of the "${trigger}" trigger takes too much work for so many contacts. Start the others with another call`,
@@ -137,7 +140,7 @@ function startError(rejection: StartRejection, trigger: string): AppError {
     case 'duplicate':
       return new ConflictError(
         'already_running',
-        'The workflow is already running for this contact or conversation, and its re-entry policy is "ignore"',
+        'The workflow is already running for this contact or conversation. Cancel that run, or set settings.reentry to queue, restart or parallel',
       )
     case 'not_published':
       return new ConflictError('workflow_not_published', 'The workflow is not published. Publish it first')

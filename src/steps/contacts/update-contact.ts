@@ -7,16 +7,23 @@ import { requireContact } from './contact-facts.ts'
 import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from './contact-fields.ts'
 import type { ContactChanges, WorkflowEffect } from '../effects.ts'
 
+const FINAL = { retryable: false }
+
 /** Checks values with their placeholders filled in, like any other change of a contact. */
 const Changes = z.object({
-  name: z.string().trim().min(1).max(200).optional(),
-  email: z.email().max(254).nullable().optional(),
+  name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
+  email: z.email('must be an email address').max(254).nullable().optional(),
   language: z
     .string()
-    .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
+    .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
     .nullable()
     .optional(),
-  timezone: z.string().max(64).refine(isTimezone).nullable().optional(),
+  timezone: z
+    .string()
+    .refine(isTimezone, 'must be an IANA time zone such as America/Sao_Paulo')
+    .max(64)
+    .nullable()
+    .optional(),
   fields: z.record(z.string(), z.unknown()).optional(),
 })
 
@@ -61,8 +68,8 @@ function readChanges(resolved: unknown): ContactChanges {
   const cleared = entries.map(([key, value]) => [key, value === '' && key !== 'name' ? null : value])
   const parsed = Changes.safeParse(Object.fromEntries(cleared))
   if (parsed.success) return withoutUndefined(parsed.data)
-  const field = String(parsed.error.issues[0]?.path[0])
-  throw new StepError('invalid_value', `The value for ${field} is not valid`, { retryable: false })
+  const [issue] = parsed.error.issues
+  throw new StepError('invalid_value', `The value for ${String(issue?.path[0])} ${issue?.message}`, FINAL)
 }
 
 function withoutUndefined(changes: z.output<typeof Changes>): ContactChanges {
@@ -72,5 +79,5 @@ function withoutUndefined(changes: z.output<typeof Changes>): ContactChanges {
 function mergeOrFail(existing: unknown, changes: ContactFields): ContactFields {
   const merged = mergeFields(FieldsOfFacts.parse(existing), changes)
   if (merged) return merged
-  throw new StepError('value_too_large', `The custom fields of the contact ${FIELDS_TOO_LARGE}`, { retryable: false })
+  throw new StepError('value_too_large', `The custom fields of the contact ${FIELDS_TOO_LARGE}`, FINAL)
 }

@@ -54,6 +54,63 @@ describe('problems of a definition at publish', () => {
     ])
   })
 
+  it('are reported in one call: the warnings of valid parts beside the errors of others', async () => {
+    const keyword = { type: 'message_received', match: { mode: 'exact', values: ['stop'] } }
+    const past = { type: 'schedule', at: new Date(app.clock.now().getTime() - 1000).toISOString() }
+    const definition = {
+      version: 1,
+      triggers: [{ type: 'message_received', keywords: ['x'] }, keyword, past],
+      settings: { reentri: 'queue' },
+      steps: [
+        { id: 'a', type: 'add_note', body: '{{contact.nam}}', timeout: '1m' },
+        { id: 'b', type: 'ai', instructions: 'x', nxt: 'c' },
+        {
+          id: 'c',
+          type: 'assign',
+          to: { userId: '0199c0de-ffff-7000-8000-000000000000' },
+          if: { left: 'vars.x', op: 'exists' },
+        },
+      ],
+    }
+    const { valid, errors, warnings } = await workspace.call('POST', '/api/workflows/validate', { definition })
+    expect(valid).to.equal(false)
+    expect(summarize(errors)).to.deep.equal([
+      'unknown_field settings.reentri',
+      'unknown_field triggers.0.keywords',
+      'unknown_field steps.1.nxt',
+    ])
+    expect(summarize(warnings)).to.deep.equal([
+      'unknown_field steps.0.body',
+      'unknown_member steps.2.to.userId',
+      'ineffective_field steps.0.timeout',
+      'literal_instead_of_placeholder steps.2.if.left',
+      'no_contact steps.0',
+      'no_ai_provider steps.1.type',
+      'consent_keyword triggers.1.match.values.0',
+    ])
+    const { status, body } = await publish({ triggers: definition.triggers, steps: definition.steps })
+    expect([status, body.details[0].message]).to.deep.equal([
+      422,
+      'Trigger 1: keywords is an unknown field. Fields of message_received: channelId, match, first, if, priority',
+    ])
+  })
+
+  it('include unknown fields of placeholders as warnings, with the nearest name', async () => {
+    const { status, body } = await publish({
+      steps: [{ id: 'a', type: 'send_message', message: { body: 'Hi {{contact.nam}}!' } }],
+    })
+    expect(status).to.equal(200)
+    expect(body.warnings).to.deep.equal([
+      {
+        stepId: 'a',
+        code: 'unknown_field',
+        path: 'steps.0.message.body',
+        message:
+          'Step "a": message.body reads {{contact.nam}}: contact has no field nam. Did you mean name? Fields of contact here: id, name, phone, email, language, country, timezone, tags, groupIds, fields, consent, blocked',
+      },
+    ])
+  })
+
   it('are reported once per path', async () => {
     const match = { mode: 'regex', values: ['('.repeat(1001)] }
     const { errors } = await workspace.call('POST', '/api/workflows/validate', {

@@ -12,6 +12,8 @@ const CASES: [name: string, schema: z.ZodType, input: unknown, message: string][
   ['a short string', z.string().min(3), 'a', 'must have at least 3 characters'],
   ['a long list', z.array(z.int()).max(1), [1, 2], 'must have at most 1 entries'],
   ['a small number', z.number().min(1), 0, 'must be at least 1'],
+  ['a missing option', z.enum(['a', 'b']), undefined, 'is required'],
+  ['a missing value of several forms', z.union([z.string(), z.int()]), undefined, 'is required'],
   ['an unknown option', z.enum(['a', 'b']), 'c', 'must be one of "a", "b"'],
   ['another value than the only one', z.literal('a'), 'c', 'must be "a"'],
   ['a malformed UUID', z.uuid(), 'a', 'must be a valid uuid'],

@@ -52,7 +52,8 @@ export type Owner = { name: string; common?: readonly string[] }
 export function toProblems(error: z.ZodError, location: Location, owner: Owner): Problem[] {
   const findings = error.issues.flatMap((issue): Finding[] => {
     if (issue.code === 'unrecognized_keys') return toUnknownFields(issue, location, owner)
-    return [{ location, at: issue.path, code: readCode(issue), text: issue.message }]
+    const isMissing = MISSING.has(issue.code) && issue.input === undefined
+    return [{ location, at: issue.path, code: readCode(issue), text: isMissing ? 'is required' : issue.message }]
   })
   const paths = new Set<string>()
   return describeFindings(findings).filter(({ path }) => {
@@ -62,6 +63,9 @@ export function toProblems(error: z.ZodError, location: Location, owner: Owner):
   })
 }
 
+/** Codes of issues whose own text, such as "must be a whole number", does not say that there is no value at all. */
+const MISSING: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+
 function toUnknownFields(
   { keys, path, message }: z.core.$ZodIssueUnrecognizedKeys,
   location: Location,
@@ -70,7 +74,8 @@ function toUnknownFields(
   const known = message === '' ? [] : message.split(SEPARATOR)
   const isOwn = path.length === 0
   const names = isOwn ? [...known, ...common] : known
-  const listed = [...known, ...(isOwn && common.length > 0 ? ['those of every step'] : [])].join(SEPARATOR)
+  const rest = isOwn && common.length > 0 ? ['those of every step'] : []
+  const listed = [known.join(SEPARATOR), ...rest].filter((part) => part !== '').join(' and ')
   const note = `Fields of ${isOwn ? name : path.map(String).join('.')}: ${listed}`
   return keys.map((key) => ({
     location,
@@ -90,16 +95,18 @@ function readCode(issue: z.core.$ZodIssue): string {
   return typeof code === 'string' ? code : 'invalid'
 }
 
+/** Options with which parts of a definition are parsed. */
+export const PARSING = { error: explainIssue, reportInput: true }
+
 /** Describes an issue by what to change, where zod's own messages describe what was expected and received. */
-export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
+function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `must be ${article(issue.expected)}`
+      return `must be ${article(issue.expected)}`
     case 'unrecognized_keys':
       // The names that the object may have: the issue itself has only those that it may not have.
       return issue.inst instanceof z.ZodObject ? listNames(issue.inst).join(SEPARATOR) : ''
     case 'invalid_value':
-      if (issue.input === undefined) return 'is required'
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
     case 'too_big':
       return bound(issue.origin, `at most ${issue.maximum}`)
