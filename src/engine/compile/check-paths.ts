@@ -1,4 +1,4 @@
-import type { Finding } from '../language/definition/problems.ts'
+import { cut, type Finding } from '../language/definition/problems.ts'
 import { type Fields, findUnknownField } from '../language/fields.ts'
 import type { RootFields } from '../model/registry.ts'
 
@@ -14,13 +14,11 @@ export type ReadableHere = Readable & { roots: readonly string[]; fields: RootFi
 
 export type PathFinding = Pick<Finding, 'code' | 'text' | 'near' | 'note'> & { severity: 'error' | 'warning' }
 
-const SHOWN_LENGTH_MAX = 100
-
 /** Finds out why a placeholder reads nothing. A part of the path that is computed when it is read is empty. */
 export function checkPath(path: string[], known: ReadableHere): PathFinding | undefined {
   const [root = '', ...rest] = path
   if (!known.roots.includes(root)) {
-    const text = `reads "${show(root)}", which does not exist`
+    const text = `reads "${cut(root)}", which does not exist`
     const note = `A path starts with one of ${known.roots.join(', ')}`
     return { severity: 'error', code: 'unknown_root', text, near: { name: root, names: known.roots }, note }
   }
@@ -31,7 +29,7 @@ export function checkPath(path: string[], known: ReadableHere): PathFinding | un
   if (!unknown) return undefined
   const owner = [root, ...unknown.owner].join('.')
   return {
-    ...unknownField(path, `${owner} has no field ${show(unknown.name)}`, unknown),
+    ...unknownField(path, `${owner} has no field ${cut(unknown.name)}`, unknown),
     note: `Fields of ${owner} here: ${unknown.names.join(', ')}`,
   }
 }
@@ -41,33 +39,29 @@ function checkStep(path: string[], { steps }: Readable): PathFinding | undefined
   if (!steps || !name) return undefined
   const fields = steps.get(name)
   if (fields === undefined) {
-    const text = `reads "steps.${show(name)}", but the workflow has no such step`
+    const text = `reads "steps.${cut(name)}", but the workflow has no such step`
     return { severity: 'error', code: 'unknown_step', text, near: { name, names: steps.keys() } }
   }
   if (part !== 'output') {
-    const text = `reads "steps.${name}": write steps.${name}.output`
+    const text = `reads "steps.${cut(name)}": write steps.${cut(name)}.output`
     return { severity: 'error', code: 'unknown_path', text }
   }
   const unknown = findUnknownField(rest, fields)
   if (!unknown) return undefined
-  if (unknown.names.length === 0) return unknownField(path, `the step ${name} has no output`, unknown)
+  if (unknown.names.length === 0) return unknownField(path, `the step ${cut(name)} has no output`, unknown)
   const owner = ['output', ...unknown.owner].join('.')
   return {
-    ...unknownField(path, `the ${owner} of the step ${name} has no field ${show(unknown.name)}`, unknown),
+    ...unknownField(path, `the ${owner} of the step ${name} has no field ${cut(unknown.name)}`, unknown),
     note: `Fields of the ${owner}: ${unknown.names.join(', ')}`,
   }
 }
 
 function checkVariable([, name = '']: string[], { variables }: Readable): PathFinding | undefined {
   if (!variables || !name || variables.has(name)) return undefined
-  const text = `reads "vars.${show(name)}", which is never assigned`
+  const text = `reads "vars.${cut(name)}", which is never assigned`
   return { severity: 'warning', code: 'unknown_variable', text, near: { name, names: variables } }
 }
 
 function unknownField(path: string[], reason: string, near: { name: string; names: string[] }): PathFinding {
-  return { severity: 'warning', code: 'unknown_field', text: `reads {{${show(path.join('.'))}}}: ${reason}`, near }
-}
-
-function show(text: string): string {
-  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
+  return { severity: 'warning', code: 'unknown_field', text: `reads {{${cut(path.join('.'))}}}: ${reason}`, near }
 }

@@ -37,12 +37,16 @@ export function describeFindings(findings: Finding[]): Problem[] {
   })
 }
 
-const QUOTED_LENGTH_MAX = 100
+const SHOWN_LENGTH_MAX = 100
 
-/** Quotes a value of a definition, which may be of any form and size. */
+/** Shortens a text of a definition, which may be of any length. */
+export function cut(text: string): string {
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : text
+}
+
+/** Quotes a value of a definition, which may be of any form. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return JSON.stringify(text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text)
+  return JSON.stringify(cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')))
 }
 
 /** A part of a definition as unknown fields are compared with it. `common` are fields that other parts have as well. */
