@@ -54,10 +54,8 @@ export const CUSTOM_EVENT = {
   hasPayload: true,
 } as const satisfies EventTypeInfo
 
-const CUSTOM_PREFIX = 'custom.'
-
 export function isCustomEvent(type: string): boolean {
-  return type.startsWith(CUSTOM_PREFIX)
+  return type.startsWith('custom.')
 }
 
 /** All types of events, except the custom ones. */

@@ -13,16 +13,17 @@ type EventRow = {
 /** Stores events in one statement, and their payloads, if there are any, in another one, which is sent with it. */
 export async function writeEvents(db: Database, { tenantId, now }: Origin, events: readonly EventRow[]): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(({ type, data, payload }) => ({ id: newId(), type, data, payload }))
-  const records = rows.map(({ payload: _payload, ...row }) => row)
-  const payloads = rows.flatMap(({ id, data, payload }) =>
-    payload === undefined || payload === null ? [] : { event_id: id, contact_id: data['contactId'], payload },
-  )
+  const payloads: { event_id: string; contact_id: unknown; payload: unknown }[] = []
+  const rows = events.map(({ type, data, payload = null }) => {
+    const id = newId()
+    if (payload !== null) payloads.push({ event_id: id, contact_id: data['contactId'], payload })
+    return { id, type, data }
+  })
   const statements = [
     createSqlTag(db, 'writeEvents')`
     insert into events (tenant_id, id, type, data, created_at)
     select ${tenantId}::uuid, id, type, data, ${now}::timestamptz
-    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as x (id uuid, type text, data jsonb)`,
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x (id uuid, type text, data jsonb)`,
   ]
   if (payloads.length > 0) {
     statements.push(
