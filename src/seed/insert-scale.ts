@@ -13,7 +13,10 @@ const CONTACTS_MAX = 10_000_000
 const FIRST_NAMES = ['Ana', 'Bruno', 'Carla', 'José', 'Łucja', 'Mehmet', 'Zoë', 'Ravi', 'Fatima', 'Chen']
 const LAST_NAMES = ['Silva', 'Müller', 'García', 'Okafor', 'Novák', 'Rossi', 'Tanaka', 'Dubois', 'Ivanova']
 
-type Portion = { first: number; last: number; count: number; now: Date }
+/** Time of the answer in a conversation. */
+const ANSWERED_AT = sqlFragment`(at + interval '5 minutes')`
+
+type Portion = { first: number; last: number; count: number; conversations: number; now: Date }
 
 /**
  * Inserts contacts of the last ninety days: every tenth has the tag "vip", every fifth is in the group "Regulars", and
@@ -26,7 +29,7 @@ export async function insertScale(scope: Scope, { contacts, conversations = 0 }:
   await scope.transaction(async (tx) => {
     const owners = await insertOwners(tx)
     for (let first = 1; first <= contacts; first += PORTION) {
-      const portion = { first, last: Math.min(first + PORTION - 1, contacts), count: contacts, now }
+      const portion = { first, last: Math.min(first + PORTION - 1, contacts), count: contacts, conversations, now }
       await insertContacts(tx, portion, owners)
       const last = Math.min(portion.last, conversations)
       if (first <= last) await insertConversations(tx, { ...portion, last })
@@ -44,19 +47,24 @@ async function insertOwners(tx: Scope): Promise<Owners> {
   return owners
 }
 
-async function insertContacts(tx: Scope, { first, last, count, now }: Portion, owners: Owners): Promise<void> {
+async function insertContacts(
+  tx: Scope,
+  { first, last, count, conversations, now }: Portion,
+  owners: Owners,
+): Promise<void> {
   await tx.sql('seedContacts')`
     with people as (
       select n, '+9991' || lpad(n::text, 8, '0') as phone, n % 2 = 0 as has_opted_in,
-        ${now}::timestamptz - interval '90 days' * (1 - n::float / ${count}) as at
+        n <= ${conversations}::int as has_written, ${now}::timestamptz - interval '90 days' * (1 - n::float / ${count}) as at
       from generate_series(${first}::int, ${last}::int) n),
     added as (
       insert into contacts (tenant_id, name, phone, phone_key, email, external_id, marketing_consent, consent_source,
-        consent_at, created_at, updated_at)
+        consent_at, last_inbound_at, last_outbound_at, created_at, updated_at)
       select ${tx.tenantId}::uuid,
         (${FIRST_NAMES}::text[])[1 + n % 10] || ' ' || (${LAST_NAMES}::text[])[1 + n % 9] || ' ' || n, phone, phone,
         'customer' || n || '@customer.example', 'crm-' || n, case when has_opted_in then 'opted_in' else 'unknown' end,
-        case when has_opted_in then 'import' end, case when has_opted_in then at end, at, at
+        case when has_opted_in then 'import' end, case when has_opted_in then at end,
+        case when has_written then at end, case when has_written then ${ANSWERED_AT} end, at, at
       from people
       returning id, external_id, consent_at, created_at),
     consents as (
@@ -78,8 +86,6 @@ function idAtSql(at: SqlFragment): SqlFragment {
   return sqlFragment`(regexp_replace(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0'), '^.{8}', '\\&-')
     || '-7' || substr(gen_random_uuid()::text, 16))::uuid`
 }
-
-const ANSWERED_AT = sqlFragment`(at + interval '5 minutes')`
 
 /** No table is joined: new ones have no statistics yet, without which a join may compare all rows with all others. */
 async function insertConversations(tx: Scope, { first, last }: Portion): Promise<void> {
@@ -109,14 +115,11 @@ async function insertConversations(tx: Scope, { first, last }: Portion): Promise
       select ${tx.tenantId}::uuid, question_id, conversation_id, contact_id, channel_id, 'inbound',
         'Are you open today?', 'received', jsonb_build_object('type', 'contact', 'id', contact_id, 'name', null),
         at, at, at
-      from talks),
-    answered as (
-      insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, body, status, sender,
+      from talks)
+    insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, body, status, sender,
         sent_at, delivered_at, created_at, updated_at)
       select ${tx.tenantId}::uuid, answer_id, conversation_id, contact_id, channel_id, 'outbound', ${answer}::text,
         'delivered', ${JSON.stringify(toSender(tx.actor))}::jsonb, ${ANSWERED_AT}, ${ANSWERED_AT}, ${ANSWERED_AT},
         ${ANSWERED_AT}
-      from talks)
-    update contacts set last_inbound_at = created_at, last_outbound_at = created_at + interval '5 minutes'
-    where tenant_id = ${tx.tenantId} and external_id = any(${externalIds}::text[])`
+      from talks`
 }
