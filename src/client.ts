@@ -5,13 +5,22 @@ import {
   httpSubscriptionLink,
   splitLink,
   type TRPCClient,
+  TRPCClientError,
   type TRPCLink,
 } from '@trpc/client'
 import superjson from 'superjson'
 import type { AppRouter } from './router.ts'
 
 export type { AppRouter }
+export type { BodyCode as ErrorCode } from './error-codes/index.ts'
 export type ParleyClient = TRPCClient<AppRouter>
+
+/** An error of a call. `data` has its status, code and the path of its explanation; null if there was no response. */
+export type ParleyError = TRPCClientError<AppRouter>
+
+export function isParleyError(error: unknown): error is ParleyError {
+  return error instanceof TRPCClientError
+}
 
 /** The part of an EventSource that subscriptions use. */
 type EventSourceClass = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>

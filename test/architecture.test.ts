@@ -48,7 +48,7 @@ const REGISTRIES = /\/router\.ts$|^src\/(?:steps|conditions|triggers|channels)\/
 
 /** The folders each folder of `src` may import. Files at the top of `src` wire the parts and may import anything. */
 const LAYERS: Record<string, string[]> = {
-  http: ['http', 'router.ts', 'trpc', 'channels', 'scope', 'platform'],
+  http: ['http', 'router.ts', 'trpc', 'channels', 'scope', 'platform', 'error-codes'],
   features: [
     'features',
     'steps',
@@ -62,8 +62,9 @@ const LAYERS: Record<string, string[]> = {
     'models',
     'message-content',
     'platform',
+    'error-codes',
   ],
-  trpc: ['trpc', 'scope', 'platform'],
+  trpc: ['trpc', 'scope', 'platform', 'error-codes'],
   seed: ['seed', 'jobs.ts', 'features', 'engine', 'models', 'scope', 'platform'],
   steps: ['steps', 'conditions', 'engine', 'channels', 'message-content', 'platform'],
   triggers: ['triggers', 'conditions', 'engine', 'platform'],
@@ -73,7 +74,8 @@ const LAYERS: Record<string, string[]> = {
   'message-content': ['message-content', 'platform'],
   scope: ['scope', 'models', 'platform'],
   models: ['models', 'message-content', 'platform'],
-  platform: ['platform'],
+  platform: ['platform', 'error-codes'],
+  'error-codes': ['error-codes'],
 }
 
 const TOP_LEVEL_FILES: Record<string, string[]> = {
@@ -82,7 +84,7 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope', 'platform'],
   'config.ts': ['platform'],
-  'client.ts': ['router.ts'],
+  'client.ts': ['router.ts', 'error-codes'],
 }
 
 /** The floors of the engine, the lowest first. A folder imports itself and lower floors. */

@@ -1,22 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { Middleware } from 'koa'
+import { ERRORS_PATH } from '../error-codes/index.ts'
 import { AUTH_PREFIX, INDEX_PATH, LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_PREFIX } from './paths.ts'
+import { buildPage, sendPage } from './page.ts'
 import { VERSION } from './version.ts'
 
 /** An account that the page may show, if there is one. */
 export type ShownAccount = { email: string; password: string; workspaceId: string; apiKey: string | null } | undefined
-
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,pre{font-family:ui-monospace,monospace;font-size:.9em}pre{overflow-x:auto;padding:.75rem 1rem;border:1px solid #8886;border-radius:.4rem}'
-
-/** The page loads nothing, sends nothing and runs no script. */
-const CONTENT_SECURITY_POLICY = [
-  `default-src 'none'`,
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ')
 
 /** Longer headers than browsers send are expensive to compare, and get the page. */
 const ACCEPT_LENGTH_MAX = 500
@@ -27,48 +16,43 @@ export function indexPage(account: ShownAccount): Middleware {
   const json = JSON.stringify({
     name: 'Parley',
     version: VERSION,
-    links: { openapi: OPENAPI_PATH, trpc: TRPC_PREFIX, liveness: LIVENESS_PATH, readiness: READINESS_PATH },
+    links: {
+      openapi: OPENAPI_PATH,
+      errors: ERRORS_PATH,
+      trpc: TRPC_PREFIX,
+      liveness: LIVENESS_PATH,
+      readiness: READINESS_PATH,
+    },
   })
   return async function answerIndex(ctx, next) {
     if (ctx.path !== INDEX_PATH || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
-    ctx.status = 200
     ctx.vary('Accept')
-    ctx.set('Cache-Control', 'no-cache')
     if (ctx.get('accept').length <= ACCEPT_LENGTH_MAX && ctx.accepts('html', 'json') === 'json') {
+      ctx.set('Cache-Control', 'no-cache')
       ctx.type = 'application/json; charset=utf-8'
       ctx.body = json
       return
     }
-    ctx.set('Content-Security-Policy', CONTENT_SECURITY_POLICY)
-    ctx.type = 'text/html; charset=utf-8'
-    ctx.body = html
+    sendPage(ctx, html)
   }
 }
 
 function buildHtml(account: ShownAccount): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Parley</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>Parley ${VERSION}</h1>
+  return buildPage(
+    'Parley',
+    `<h1>Parley ${VERSION}</h1>
 <p>Contacts, conversations and workflows on messaging channels, over REST and tRPC.</p>
 <h2>${account ? 'Sign in' : 'Sign up'}</h2>
 ${account ? signInHint(account) : signUpHint()}
 <h2>Reference</h2>
 <ul>
 <li><a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>: every REST operation as an OpenAPI document, for Postman, Swagger UI or a client generator</li>
+<li><a href="${ERRORS_PATH}">${ERRORS_PATH}</a>: every error code, its meaning and what to change</li>
 <li><code>${TRPC_PREFIX}</code>: the same procedures and the live subscriptions for tRPC clients</li>
 <li><a href="${LIVENESS_PATH}">${LIVENESS_PATH}</a> and <a href="${READINESS_PATH}">${READINESS_PATH}</a>: health of this process</li>
 <li><code>README.md</code>, <code>docs/api.md</code>, <code>docs/workflow-language.md</code> and <code>docs/operations.md</code> in the folder of Parley</li>
-</ul>
-</body>
-</html>
-`
+</ul>`,
+  )
 }
 
 function signInHint({ email, password, workspaceId, apiKey }: NonNullable<ShownAccount>): string {

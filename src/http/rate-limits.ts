@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
+import { ERRORS_PATH } from '../error-codes/index.ts'
 import { LimitExceededError, UnauthorizedError } from '../platform/errors.ts'
 import {
   CALLER_CALLS,
@@ -29,8 +30,8 @@ export const BATCH_MAX = 10
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
 /**
- * Derives the costs from the procedures. Every call under `/api`, of the index page and of the OpenAPI document consumes
- * the general tier; one of authentication consumes the tier of its procedure first, and an unknown path under `/api/auth`
+ * Derives the costs from the procedures. Every call under `/api`, of the pages and of the OpenAPI document consumes the
+ * general tier; one of authentication consumes the tier of its procedure first, and an unknown path under `/api/auth`
  * the `auth` tier. At `/trpc` only those of authentication consume tiers.
  */
 export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
@@ -38,7 +39,7 @@ export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
   const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   const listCalls = ({ path, method }: Context): Cost['tiers'][] => {
-    if (path === INDEX_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
+    if (path === INDEX_PATH || path === ERRORS_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
     const isNative = isUnder(path, TRPC_PREFIX)
     const names = listBatchedProcedures(path)
     // A longer batch is refused, whatever it names.

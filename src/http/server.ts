@@ -10,6 +10,7 @@ import { Admission } from './load/admission.ts'
 import { BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies, logFailure } from './errors.ts'
+import { errorsPage } from './errors-page.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
@@ -92,6 +93,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(identifyApiKey(dependencies.identifyKey))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
+  koa.use(outsideApi(errorsPage()))
   koa.use(outsideApi(openapiRoute(router)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
   const chargeSession = createChargeSession(dependencies.limits)

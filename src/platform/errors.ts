@@ -1,15 +1,18 @@
+import type { ErrorCode } from '../error-codes/index.ts'
+
 export type ErrorDetail = { path: string; message: string }
 
 /**
  * An error that the caller can act on. `message` and `code` are sent to the caller unchanged; internal details belong in
- * `cause`. The subclass is the kind of error; it is independent of the transport.
+ * `cause`. The subclass is the kind of error; it is independent of the transport, except that the codes which it takes are
+ * those with the HTTP status of the kind.
  */
-export abstract class AppError extends Error {
-  readonly code: string
+export abstract class AppError<Status extends number = number> extends Error {
+  readonly code: ErrorCode<Status>
   /** A list of the invalid inputs, or data that the caller needs to resolve the error. */
   readonly details: ErrorDetail[] | Record<string, unknown> | undefined
 
-  constructor(code: string, message: string, details?: AppError['details'], options?: ErrorOptions) {
+  constructor(code: ErrorCode<Status>, message: string, details?: AppError['details'], options?: ErrorOptions) {
     super(message, options)
     this.code = code
     this.details = details
@@ -17,9 +20,14 @@ export abstract class AppError extends Error {
 }
 
 /** The input is invalid. */
-export class InvalidError extends AppError {
+export class InvalidError extends AppError<400> {
   override name = 'InvalidError'
-  constructor(message: string, details?: AppError['details'], code = 'validation_failed', options?: ErrorOptions) {
+  constructor(
+    message: string,
+    details?: AppError['details'],
+    code: ErrorCode<400> = 'validation_failed',
+    options?: ErrorOptions,
+  ) {
     super(code, message, details, options)
   }
 }
@@ -28,35 +36,35 @@ export class InvalidError extends AppError {
 export type Challenge = { error: 'invalid_token' | 'insufficient_scope'; scope?: string; error_description?: string }
 
 /** There is no valid session or API key, or the credentials are wrong. */
-export class UnauthorizedError extends AppError {
+export class UnauthorizedError extends AppError<401> {
   override name = 'UnauthorizedError'
   readonly challenge: Challenge | undefined
-  constructor(message = 'Unauthorized', code = 'unauthorized', challenge?: Challenge) {
+  constructor(message = 'Unauthorized', code: ErrorCode<401> = 'unauthorized', challenge?: Challenge) {
     super(code, message)
     this.challenge = challenge
   }
 }
 
 /** The session or API key does not give access to this workspace or action. */
-export class ForbiddenError extends AppError {
+export class ForbiddenError extends AppError<403> {
   override name = 'ForbiddenError'
   readonly challenge: Challenge | undefined
-  constructor(message = 'Forbidden', code = 'forbidden', challenge?: Challenge) {
+  constructor(message = 'Forbidden', code: ErrorCode<403> = 'forbidden', challenge?: Challenge) {
     super(code, message)
     this.challenge = challenge
   }
 }
 
 /** The resource does not exist or belongs to another tenant; the caller cannot tell which. */
-export class NotFoundError extends AppError {
+export class NotFoundError extends AppError<404> {
   override name = 'NotFoundError'
-  constructor(noun: string) {
-    super('not_found', `${noun} not found`)
+  constructor(noun: string, advice?: string) {
+    super('not_found', `${noun} not found${advice === undefined ? '' : `. ${advice}`}`)
   }
 }
 
 /** The state of the resource does not allow the action. */
-export class ConflictError extends AppError {
+export class ConflictError extends AppError<409> {
   override name = 'ConflictError'
 }
 
@@ -67,7 +75,7 @@ export class InProgressError extends ConflictError {
 }
 
 /** A business rule does not allow a well-formed request. */
-export class UnprocessableError extends AppError {
+export class UnprocessableError extends AppError<422> {
   override name = 'UnprocessableError'
 }
 
@@ -80,30 +88,30 @@ export class BudgetExceededError extends UnprocessableError {
 }
 
 /** A provider refused a request that needs it, or did not answer. */
-export class BadGatewayError extends AppError {
+export class BadGatewayError extends AppError<502> {
   override name = 'BadGatewayError'
 }
 
 /** The input, or the answer to it, has more items or bytes than are accepted at once. */
-export class TooLargeError extends AppError {
+export class TooLargeError extends AppError<413> {
   override name = 'TooLargeError'
-  constructor(code: string, message: string) {
+  constructor(code: ErrorCode<413>, message: string) {
     super(code, message)
   }
 }
 
 /** A limit is exceeded. */
-export class LimitExceededError extends AppError {
+export class LimitExceededError extends AppError<429> {
   override name = 'LimitExceededError'
   readonly retryAfterSeconds: number
-  constructor(code: string, message: string, retryAfterSeconds: number) {
+  constructor(code: ErrorCode<429>, message: string, retryAfterSeconds: number) {
     super(code, message)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
 /** A dependency of this process is unreachable or overloaded. */
-export class UnavailableError extends AppError {
+export class UnavailableError extends AppError<503> {
   override name = 'UnavailableError'
   readonly retryAfterSeconds: number
   constructor(message: string, retryAfterSeconds: number, options?: ErrorOptions) {

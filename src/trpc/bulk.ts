@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ItemCode } from '../error-codes/index.ts'
 import { AppError, ForbiddenError, InvalidError } from '../platform/errors.ts'
 import { id } from './schemas.ts'
 
@@ -33,7 +34,7 @@ export function bulkResult<const Status extends string>(statuses: readonly Statu
 }
 
 /** The reason why an item failed. */
-export type ItemError = { code: string; message: string }
+export type ItemError = { code: ItemCode; message: string }
 
 /** Does the work of one item. Returns the error that it throws for the caller; other errors pass. */
 export function tryItem<T>(work: () => T): T | AppError {

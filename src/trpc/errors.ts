@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
+import { type BodyCode, isBodyCode, toDocUrl } from '../error-codes/index.ts'
 import { isTransient, sqlState } from '../platform/database/database.ts'
 import {
   AppError,
@@ -23,7 +24,7 @@ export type PublicError = {
   /** The name of the error in tRPC's table, which decides the HTTP status and the JSON-RPC number. */
   key: TRPC_ERROR_CODE_KEY
   status: number
-  body: { error: string; code?: string; details?: unknown }
+  body: { error: string; code?: BodyCode; docUrl?: string; details?: unknown }
   headers: Record<string, string>
 }
 
@@ -41,9 +42,9 @@ const KEYS = [
 ] as const satisfies readonly (readonly [unknown, TRPC_ERROR_CODE_KEY])[]
 
 /** Codes and texts of the errors that the transport raises itself. tRPC's own texts vary and may repeat the input. */
-const TRANSPORT_ERRORS: Partial<Record<TRPC_ERROR_CODE_KEY, [code: string, message: string]>> = {
+const TRANSPORT_ERRORS: Partial<Record<TRPC_ERROR_CODE_KEY, [code: BodyCode, message: string]>> = {
   PARSE_ERROR: ['invalid_json', 'The request body is not valid JSON'],
-  NOT_FOUND: ['not_found', 'Path not found'],
+  NOT_FOUND: ['not_found', 'No operation has this path. GET /openapi.json lists all'],
   METHOD_NOT_SUPPORTED: ['method_not_allowed', 'Call queries with GET and mutations with POST'],
   TIMEOUT: ['request_timeout', 'The request did not arrive in time'],
   PAYLOAD_TOO_LARGE: ['body_too_large', 'The request body is larger than 1 MB'],
@@ -64,8 +65,8 @@ export class TransportError extends AppError {
   }
 }
 
-function describeTransportError(key: TRPC_ERROR_CODE_KEY): [code: string, message: string] {
-  return TRANSPORT_ERRORS[key] ?? [key.toLowerCase(), 'The request is not valid']
+function describeTransportError(key: TRPC_ERROR_CODE_KEY): [code: BodyCode, message: string] {
+  return TRANSPORT_ERRORS[key] ?? ['bad_request', 'The request is not valid']
 }
 
 /** Converts any thrown value to a tRPC error. This is the only place that maps our errors to tRPC's table. */
@@ -82,7 +83,12 @@ export function toTrpcError(error: unknown): TRPCError {
   if (isTransient(error)) return toTrpcError(unavailableError(error))
   if (isUnstorableText(error)) {
     return toTrpcError(
-      new InvalidError('A text contains characters that cannot be stored', undefined, undefined, { cause: error }),
+      new InvalidError(
+        'A text contains characters that cannot be stored. Remove NUL characters and lone surrogates',
+        undefined,
+        undefined,
+        { cause: error },
+      ),
     )
   }
   return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', cause: error })
@@ -113,19 +119,23 @@ function isUnstorableText(error: unknown): boolean {
 /** Server errors whose text helps the caller. */
 const EXPLAINED: ReadonlySet<string> = new Set(['BAD_GATEWAY', 'SERVICE_UNAVAILABLE'])
 
-/** 401 and 403 carry one fixed text whatever the reason; an unexpected error reveals nothing but the request id. */
+/** A caller without access to the workspace learns no reason; an unexpected error reveals nothing but the request id. */
 export function toPublicError(thrown: unknown, requestId: string): PublicError {
   const error = toTrpcError(thrown)
   const base = { key: error.code, status: getHTTPStatusCodeFromError(error), headers: {} }
   if (base.status >= 500 && !EXPLAINED.has(error.code)) {
     const text = `Something went wrong on our side. Quote request id ${requestId} when you report it.`
-    return { ...base, body: { error: text, code: 'internal' } }
+    return { ...base, body: toBody('internal', text) }
   }
   const { cause } = error
   if (cause instanceof AppError) return { ...base, headers: errorHeaders(cause), body: appErrorBody(cause) }
   if (cause instanceof ZodError) return { ...base, body: inputErrorBody(cause) }
   const [code, message] = describeTransportError(error.code)
-  return { ...base, body: { error: message, code } }
+  return { ...base, body: toBody(code, message) }
+}
+
+function toBody(code: BodyCode, error: string): PublicError['body'] {
+  return { error, code, docUrl: toDocUrl(code) }
 }
 
 /** Converts a public error to the shape that tRPC clients read. */
@@ -160,8 +170,7 @@ export function mergeErrorHeaders(errors: PublicError[]): Record<string, string>
 }
 
 function appErrorBody(error: AppError): PublicError['body'] {
-  const hasCode = !['unauthorized', 'forbidden', 'rate_limited'].includes(error.code)
-  const body = hasCode ? { error: error.message, code: error.code } : { error: error.message }
+  const body = isBodyCode(error.code) ? toBody(error.code, error.message) : { error: error.message }
   return error.details === undefined ? body : { ...body, details: error.details }
 }
 
@@ -173,9 +182,6 @@ function inputErrorBody(error: ZodError): PublicError['body'] {
   })
   const [first] = details
   const isPagination = details.some(({ path }) => path === 'limit' || path === 'offset')
-  return {
-    error: first ? `${first.path || 'the request body'} ${first.message}`.trim() : 'The input is not valid',
-    code: isPagination ? 'invalid_pagination' : 'validation_failed',
-    details,
-  }
+  const text = first ? `${first.path || 'the request body'} ${first.message}`.trim() : 'The input is not valid'
+  return { ...toBody(isPagination ? 'invalid_pagination' : 'validation_failed', text), details }
 }

@@ -18,7 +18,7 @@ export const transformer = {
   output: { serialize: serializeOutput, deserialize: deserializeOutput },
 }
 
-/** @throws InvalidError `input_too_complex` or `invalid_input` */
+/** @throws InvalidError `input_too_complex` or `validation_failed` */
 function deserializeInput(payload: unknown): unknown {
   if (!isRecord(payload)) throw formatError()
   const { json, meta } = payload
@@ -44,7 +44,7 @@ function annotate(result: unknown): unknown {
   try {
     return superjson.deserialize(result as SuperJSONResult, { inPlace: true })
   } catch (cause) {
-    throw new InvalidError('The member "meta" does not fit the input', undefined, 'invalid_input', { cause })
+    throw new InvalidError('The member "meta" does not fit the input', undefined, undefined, { cause })
   }
 }
 
@@ -71,7 +71,7 @@ function formatError(): InvalidError {
 }
 
 function invalid(message: string): InvalidError {
-  return new InvalidError(message, undefined, 'invalid_input')
+  return new InvalidError(message)
 }
 
 /** A value in the superjson format. */

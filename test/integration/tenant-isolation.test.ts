@@ -17,6 +17,7 @@ const NO_RUNS = {
   error:
     'The filter finds 0 runs, and expectedCount is 1. Look at them with GET /api/runs, and change the filter or expectedCount',
   code: 'count_differs',
+  docUrl: '/docs/errors#count_differs',
   details: { count: 0 },
 }
 
@@ -192,8 +193,8 @@ async function callTrpc(app: TestApp, session: TestSession, path: string, input:
     return { status: 200, body: await client[namespace]?.[name]?.[type === 'query' ? 'query' : 'mutate']?.(input) }
   } catch (error) {
     const { data } = error as TRPCClientError<AppRouter>
-    const { error: message, code, details } = (data ?? {}) as Record<string, unknown>
-    return { status: data?.httpStatus ?? 0, body: { error: message, code, details } }
+    const { error: message, code, docUrl, details } = (data ?? {}) as Record<string, unknown>
+    return { status: data?.httpStatus ?? 0, body: { error: message, code, docUrl, details } }
   }
 }
 

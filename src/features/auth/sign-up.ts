@@ -1,4 +1,4 @@
-import { UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { createWorkspace } from './workspaces.ts'
@@ -42,7 +42,7 @@ async function createUser(tx: SystemScope, input: NewUser, passwordHash: string)
     .ignore()
     .returning('id')
   if (created.length === 0) {
-    throw new UnprocessableError(
+    throw new ConflictError(
       'user_already_exists',
       'An account with this email address already exists. Sign in, or reset its password',
     )

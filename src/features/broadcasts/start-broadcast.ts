@@ -34,8 +34,8 @@ export function sendBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Prom
 
 /**
  * Sets when a broadcast starts, and its quiet hours. Without a start, a scheduled broadcast becomes a draft again.
- * @throws NotFoundError, ConflictError `broadcast_status_conflict`, UnprocessableError `time_has_passed`, `audience_empty`
- * and those of templates
+ * @throws NotFoundError, ConflictError `broadcast_status_conflict`, UnprocessableError `broadcast_start_in_past`,
+ * `audience_empty` and those of templates
  */
 export function scheduleBroadcast(scope: Scope, input: ScheduleBroadcast): Promise<Broadcast> {
   const { broadcastId, ...schedule } = input
@@ -53,7 +53,7 @@ export function scheduleBroadcast(scope: Scope, input: ScheduleBroadcast): Promi
     }
     if (scheduledAt <= tx.now()) {
       throw new UnprocessableError(
-        'time_has_passed',
+        'broadcast_start_in_past',
         'The start is in the past, in the earliest time zone if each contact has its own. Choose a later time, or send the broadcast now',
         { startsAt: scheduledAt.toISOString() },
       )

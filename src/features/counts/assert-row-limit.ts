@@ -1,9 +1,10 @@
+import type { ErrorCode } from '../../error-codes/index.ts'
 import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 type RowLimit = {
-  code: string
+  code: ErrorCode<409>
   max: number
   noun: string
   table: SqlFragment

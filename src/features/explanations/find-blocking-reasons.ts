@@ -56,7 +56,8 @@ function noEventReason({ publishedAt }: WorkflowRow, since: Date): Reason {
 }
 
 function statusReasons({ status }: WorkflowRow): Reason[] {
-  if (status === 'draft') return [{ code: 'not_published', message: 'The workflow is not published. Publish it' }]
+  if (status === 'draft')
+    return [{ code: 'workflow_not_published', message: 'The workflow is not published. Publish it' }]
   if (status === 'paused')
     return [{ code: 'workflow_paused', message: 'The workflow is paused and starts no runs. Publish it again' }]
   if (status === 'archived')

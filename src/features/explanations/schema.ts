@@ -48,7 +48,7 @@ export const TriggerEvaluations = z
       .array(
         z.object({
           code: z.enum([
-            'not_published',
+            'workflow_not_published',
             'workflow_paused',
             'workflow_archived',
             'no_trigger',

@@ -51,5 +51,5 @@ function describe(error: unknown): { code: string; message: string } {
         code: 'not_storable',
         message: 'The database does not take a value of this line. Change it, and send the line again',
       }
-    : { code: 'internal_error', message: 'This line failed because of an internal error. Send it again later' }
+    : { code: 'internal', message: 'This line failed because of an internal error. Send it again later' }
 }

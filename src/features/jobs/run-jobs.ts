@@ -56,7 +56,7 @@ export async function runJobs(
 }
 
 const WORKERS_ENDED = {
-  code: 'internal_error',
+  code: 'internal',
   message:
     'The workers of the job ended again and again. Lines with a result are done; send the others in smaller parts',
 }
@@ -216,7 +216,7 @@ async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise
   const isLast = attempts + 1 >= ATTEMPTS_MAX && !isTransient(error)
   if (isLast) {
     const message = 'The job failed because of an internal error. Lines with a result are done; send the others again'
-    await endJob(scope, job, { status: 'failed', error: { code: 'internal_error', message } })
+    await endJob(scope, job, { status: 'failed', error: { code: 'internal', message } })
     return
   }
   await postpone(scope, job, RETRY_MS * 4 ** attempts, isTransient(error) ? attempts : attempts + 1)

@@ -46,7 +46,7 @@ type Circumstances = { sources: MessageSources; place: Place; recipient: Recipie
  * @throws NotFoundError for an unknown template, file or message
  * @throws ForbiddenError for an API key that is for other channels
  * @throws InvalidError for a `sendAt` that is not in the next year
- * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `message_not_sent`,
+ * @throws UnprocessableError `contact_blocked`, `contact_opted_out`, `outside_window`, `replied_message_not_sent`,
  * `media_not_sendable`, `template_of_other_channel`, `template_not_approved`, `template_not_supported`,
  * `template_params_invalid`
  */
@@ -92,14 +92,14 @@ const UNSENT = new Set(['scheduled', 'failed', 'canceled'])
 
 /**
  * @throws NotFoundError when the conversation has no such message
- * @throws UnprocessableError `message_not_sent`
+ * @throws UnprocessableError `replied_message_not_sent`
  */
 function assertAnswerable(sources: MessageSources, { conversationId }: Place, messageId: string): void {
   const message = sources.getAnswered(messageId)
   if (message.conversationId !== conversationId) throw new NotFoundError('Message')
   if (message.direction !== 'internal' && !UNSENT.has(message.status)) return
   throw new UnprocessableError(
-    'message_not_sent',
+    'replied_message_not_sent',
     'The customer has not got the message that this one answers. Send it without replyToId, or answer another message',
   )
 }

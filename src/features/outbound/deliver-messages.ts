@@ -211,7 +211,7 @@ function findRefusal(message: ClaimedMessage): SendResult | undefined {
 const NOTHING_TO_REACT_TO: SendResult = {
   kind: 'refused',
   error: {
-    code: 'message_not_sent',
+    code: 'replied_message_not_sent',
     message: 'The message to react to was never sent or is not in the conversation',
     providerCode: null,
     retryable: false,

@@ -6,7 +6,7 @@ import type { RunState } from '../../engine/model/run.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import type { PublishedWorkflow } from '../../engine/model/subject.ts'
 import { type Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
-import { UnprocessableError } from '../../platform/errors.ts'
+import { ConflictError, UnprocessableError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
@@ -130,7 +130,7 @@ async function loadReplayWorkflow(
   const { version: published, status } = await getWorkflow(scope, { workflowId })
   if (published !== null && status === 'published')
     return loadSimulatedWorkflow(scope, { workflowId, version: published })
-  throw new UnprocessableError('not_published', 'The workflow is not published. Pass a version number instead')
+  throw new ConflictError('workflow_not_published', 'The workflow is not published. Pass a version number instead')
 }
 
 /** Returns true if `from` is the ID of a step of the workflow: neither a keyword nor the ID of a run step. */
@@ -172,7 +172,8 @@ function findStop(run: RunRow, records: StepRow[]): number | undefined {
 }
 
 function startNotFoundError(from: string, records: StepRow[]): UnprocessableError {
-  if (from === 'failed') return new UnprocessableError('no_failed_step', 'No step of this run failed')
+  if (from === 'failed')
+    return new UnprocessableError('no_failed_step', 'No step of this run failed. Replay from start instead')
   const nearest = closestMatches(
     from,
     records.map(({ stepId }) => stepId),

@@ -12,7 +12,7 @@ export const replayRouter = router({
         idempotent: 'commit',
         example: { from: 'auto' },
         description:
-          'Creates a new run. By default a completed run is replayed from its start and any other from the step at which it stopped; the results of earlier steps are reused. Responds with 409 `run_not_finished`, or 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if the state before the step was not recorded completely, `budget_exceeded` if it is too expensive to rebuild.',
+          'Creates a new run. By default a completed run is replayed from its start and any other from the step at which it stopped; the results of earlier steps are reused. Responds with 409 `run_not_finished` or `workflow_not_published`, or 422 `run_is_dry_run`, `step_not_reached`, `definition_changed`, or `state_not_recorded` if the state before the step was not recorded completely, `budget_exceeded` if it is too expensive to rebuild.',
       }),
     )
     .input(ReplayRun)

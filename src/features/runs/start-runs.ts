@@ -8,6 +8,7 @@ import { newRun } from '../../engine/model/new-run.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
@@ -220,4 +221,11 @@ async function queueRuns(tx: Scope, admitted: AdmittedRun[]): Promise<void> {
     })),
   )
   tx.enqueue(advanceJob(tx.tenantId))
+}
+
+export function alreadyRunningError(): ConflictError {
+  return new ConflictError(
+    'already_running',
+    'The workflow is already running for this contact or conversation. Cancel that run, or set settings.reentry to queue, restart or parallel',
+  )
 }

@@ -1,3 +1,4 @@
+import { hasStatus } from '../../error-codes/index.ts'
 import { withWorkBudget, STEP_WORK_MAX } from '../../engine/language/work-budget.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { hasPlaceholder } from '../../engine/language/template.ts'
@@ -50,7 +51,7 @@ function resolveParams(params: Record<string, string>, source: Source): Record<s
   try {
     return Object.fromEntries(withWorkBudget(STEP_WORK_MAX, resolve).result)
   } catch (error) {
-    if (!(error instanceof StepError)) throw error
+    if (!(error instanceof StepError && hasStatus(error.code, 422))) throw error
     throw new UnprocessableError(error.code, error.message, undefined, { cause: error })
   }
 }

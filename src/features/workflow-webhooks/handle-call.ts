@@ -1,23 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { hasStatus } from '../../error-codes/index.ts'
 import type { WebhookTrigger } from '../../triggers/webhook.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { resolveText, type Source } from '../../engine/language/values.ts'
 import { STEP_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget.ts'
 import { deriveId } from '../../engine/model/derive-id.ts'
-import {
-  ConflictError,
-  LimitExceededError,
-  UnauthorizedError,
-  UnprocessableError,
-  InvalidError,
-} from '../../platform/errors.ts'
+import { LimitExceededError, UnauthorizedError, UnprocessableError, InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { contactBlockedError } from '../contacts/errors.ts'
-import { type StartResult, startRuns } from '../runs/start-runs.ts'
-import { type CallableWebhook, findCallableWebhook, getWebhookTrigger } from './queries.ts'
+import { alreadyRunningError, type StartResult, startRuns } from '../runs/start-runs.ts'
+import { type CallableWebhook, findCallableWebhook, getWebhookTrigger, notPublishedError } from './queries.ts'
 import { toE164, toPhoneKey } from '../../platform/phone.ts'
 import { findByPhone, findOrCreateContacts } from '../contacts/find-or-create-contacts.ts'
 import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
@@ -88,7 +83,7 @@ function resolveField(field: string, template: string, source: Source): string {
   try {
     return withWorkBudget(STEP_WORK_MAX, () => resolveText(template, source).trim()).result
   } catch (error) {
-    if (!(error instanceof StepError)) throw error
+    if (!(error instanceof StepError && hasStatus(error.code, 422))) throw error
     throw new UnprocessableError(error.code, `${field}: ${error.message}`, undefined, { cause: error })
   }
 }
@@ -101,19 +96,16 @@ function toResponse(result: StartResult | undefined): Response {
     case 'contact_blocked':
       throw contactBlockedError('starts no runs')
     case 'already_running':
-      throw new ConflictError(
-        'already_running',
-        'The workflow is already running for this contact. Cancel that run, or set settings.reentry to queue, restart or parallel',
-      )
+      throw alreadyRunningError()
     default:
-      throw new ConflictError('workflow_not_published', 'The workflow is not published with a webhook trigger')
+      throw notPublishedError()
   }
 }
 
 /**
  * Finds the contact with a phone number, in any spelling, or creates it if `createIfMissing` is set. Concurrent calls with
  * the same unknown number create one contact.
- * @throws UnprocessableError `invalid_phone`, `contact_not_found`
+ * @throws UnprocessableError `invalid_phone`, `unknown_phone`
  */
 async function findOrCreateContact(
   scope: Scope,
@@ -130,7 +122,7 @@ async function findOrCreateContact(
   if (existing) return existing
   if (!createIfMissing) {
     throw new UnprocessableError(
-      'contact_not_found',
+      'unknown_phone',
       `No contact has the number ${phone}. Create it first, or set createIfMissing in the webhook trigger`,
     )
   }

@@ -62,11 +62,13 @@ export async function getWebhookTrigger(
     status === 'published' && version !== null ? await loadVersions(scope, [{ workflowId, version }]) : undefined
   const compiled = versions?.get(`${workflowId}:${version}`)
   const trigger = compiled?.triggers.find(webhook.is)
-  if (!compiled || !trigger) {
-    throw new ConflictError(
-      'workflow_not_published',
-      'The workflow is not published with a webhook trigger. Publish it, then call again',
-    )
-  }
+  if (!compiled || !trigger) throw notPublishedError()
   return { trigger, timezone: await workflowTimezone(scope, compiled.settings.timezone) }
+}
+
+export function notPublishedError(): ConflictError {
+  return new ConflictError(
+    'workflow_not_published',
+    'The workflow is not published with a webhook trigger. Publish it, then call again',
+  )
 }

@@ -14,7 +14,7 @@ import { countStatuses, toResults } from '../../trpc/bulk.ts'
 import { contactBlockedError } from '../contacts/errors.ts'
 import { getRun } from '../runs/queries.ts'
 import type { Run } from '../runs/schema.ts'
-import { type StartRejection, startRuns } from '../runs/start-runs.ts'
+import { alreadyRunningError, type StartRejection, startRuns } from '../runs/start-runs.ts'
 import type { BulkStart, BulkStartResults, StartWorkflow } from './schema.ts'
 
 /**
@@ -130,7 +130,7 @@ function startError(rejection: StartRejection, trigger: string): AppError {
     case 'condition_not_met':
       return new UnprocessableError(
         'condition_not_met',
-        `The condition of the "${trigger}" trigger is not met. Compare its "if" with this contact`,
+        `The condition of the "${trigger}" trigger is not met. Check its "if" against this contact`,
       )
     case 'budget_exceeded':
       return new BudgetExceededError(
@@ -138,10 +138,7 @@ function startError(rejection: StartRejection, trigger: string): AppError {
       )
     case 'already_running':
     case 'duplicate':
-      return new ConflictError(
-        'already_running',
-        'The workflow is already running for this contact or conversation. Cancel that run, or set settings.reentry to queue, restart or parallel',
-      )
+      return alreadyRunningError()
     case 'not_published':
       return new ConflictError('workflow_not_published', 'The workflow is not published. Publish it first')
   }

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { type BodyCode, toDocUrl } from '../../error-codes/index.ts'
 import { addressKey } from '../../platform/client-address.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
@@ -148,13 +149,13 @@ function closeWith(socket: Duplex, answer: string, flushMs: number): void {
 }
 
 function errorAnswer(errorCode: string | undefined): string {
-  const [line, code, text] =
+  const [line, code, text]: [line: string, code: BodyCode, text: string] =
     errorCode === 'HPE_HEADER_OVERFLOW'
       ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The request headers are too large']
       : errorCode === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time']
         : ['400 Bad Request', 'bad_request', 'The request is not valid HTTP']
-  const body = JSON.stringify({ error: text, code })
+  const body = JSON.stringify({ error: text, code, docUrl: toDocUrl(code) })
   const head = [
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${body.length}`,

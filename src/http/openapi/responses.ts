@@ -1,6 +1,6 @@
+import { BODY_CODES, type BodyCode, toDocUrl } from '../../error-codes/index.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import type { Reference, Response, Schema } from './document.ts'
-import { ERROR_CODES } from './error-codes.ts'
 
 const LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
@@ -27,8 +27,8 @@ export const REQUEST_ID_HEADERS = toHeaders(['X-Request-Id'])
 export const ERROR_SCHEMAS: Record<string, Schema> = {
   ErrorCode: {
     type: 'string',
-    description: 'A stable code for programs. Later versions may add codes',
-    enum: [...ERROR_CODES],
+    description: 'A stable code for programs, which the page at `docUrl` explains. Later versions may add codes',
+    enum: [...BODY_CODES],
     examples: ['not_found'],
   },
   ErrorWithoutCode: {
@@ -42,9 +42,14 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
     properties: {
       error: { type: 'string', description: 'What is wrong and what to change' },
       code: { $ref: '#/components/schemas/ErrorCode' },
+      docUrl: {
+        type: 'string',
+        description: 'The explanation of the code, as a path of this server',
+        examples: [toDocUrl('not_found')],
+      },
       details: { description: 'The invalid inputs, or data for resolving the error' },
     },
-    required: ['error', 'code'],
+    required: ['error', 'code', 'docUrl'],
     additionalProperties: false,
   },
 }
@@ -54,7 +59,7 @@ type ErrorResponse = {
   description: string
   /** Presence of `code`; by default every error of this status has one. */
   hasCode?: 'sometimes' | 'never'
-  example: Record<string, unknown>
+  example: { error: string; code?: BodyCode; details?: unknown }
 }
 
 const ERROR_RESPONSES: Record<string, ErrorResponse> = {
@@ -165,7 +170,9 @@ function toErrorResponse(status: string, response: ErrorResponse): Response {
     ...(canRetry ? ['Retry-After'] : []),
     ...(isRefusal ? ['WWW-Authenticate'] : []),
   ]
-  const { description, example } = response
+  const { description } = response
+  const { error, code, ...details } = response.example
+  const example = code === undefined ? { error } : { error, code, docUrl: toDocUrl(code), ...details }
   const content = { 'application/json': { schema: toErrorSchema(response), example } }
   return { description, headers: toHeaders(names), content }
 }
@@ -200,7 +207,7 @@ export function errorResponses({
     ...(isPublic ? (tier === 'signIn' ? ['401'] : []) : ['401']),
     ...(isPublic && !changes ? [] : ['403']),
     ...(canBeMissing || openapi?.path.includes('{') || (changes && !isPublic) ? ['404'] : []),
-    ...(changes && !isPublic ? ['409'] : []),
+    ...(changes && (!isPublic || tier === 'signUp') ? ['409'] : []),
     ...(hasBody ? ['413', '415'] : []),
     ...(idempotent || hasBody ? ['422'] : []),
     '429',

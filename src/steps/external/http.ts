@@ -19,8 +19,7 @@ function urlFor(rules: { allowsLoopback: boolean }) {
     .superRefine((text, issues) => {
       const error = urlError(text, rules)
       if (!error) return
-      const code = error.code === 'host_refused' ? 'private_host' : error.code
-      issues.addIssue({ code: 'custom', message: error.message, params: { code } })
+      issues.addIssue({ code: 'custom', message: error.message, params: { code: error.code } })
     })
 }
 

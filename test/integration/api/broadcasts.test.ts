@@ -235,7 +235,10 @@ describe('broadcasts API', () => {
       await outsider.request('GET', '/api/broadcasts/no-uuid/recipients'),
     ]
     for (const { status, body } of responses) {
-      expect([status, body]).to.deep.equal([404, { error: 'Broadcast not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Broadcast not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     }
     const { broadcasts } = app.client(outsider)
     expect(await errorMessage(broadcasts.recipients.query({ id: broadcast.id }))).to.equal('Broadcast not found')

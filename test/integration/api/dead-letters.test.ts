@@ -210,7 +210,10 @@ describe('dead letters', () => {
     it('returns 404 for an unknown ID', async () => {
       for (const id of [UNKNOWN_ID, 'x']) {
         const { status, body } = await workspace.request('POST', `/api/dead-letters/${id}/retry`, {})
-        expect([status, body]).to.deep.equal([404, { error: 'Dead letter not found', code: 'not_found' }])
+        expect([status, body]).to.deep.equal([
+          404,
+          { error: 'Dead letter not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+        ])
       }
     })
   })

@@ -7,17 +7,20 @@ type Seen = { status: number; code: string | undefined; number?: number | undefi
 const MISSING_ID = '0199a7a0-0000-7000-8000-00000000ffff'
 const LARGE = JSON.stringify({ json: { name: 'x'.repeat(1_100_000) }, name: 'x'.repeat(1_100_000) })
 const FOREIGN = { origin: 'https://other.example' }
+const LOCKED = '10.250.0.2'
 const TEXT = { 'content-type': 'text/plain' }
 
 describe('error codes', () => {
   let app: TestApp
   let owner: TestSession
   let viewer: TestSession
+  let page: string
 
   before(async () => {
     app = await startTestApp()
     owner = await app.signUp()
     viewer = await app.join(owner.tenantId, 'viewer')
+    page = (await app.rest('GET', '/docs/errors')).body
   })
 
   after(() => app.stop())
@@ -26,6 +29,7 @@ describe('error codes', () => {
 
   async function callRest(method: string, path: string, call: RequestOptions): Promise<Seen> {
     const { status, body } = await app.rest(method, path, call)
+    assertExplained(body.code, body.docUrl)
     return { status, code: body.code }
   }
 
@@ -34,7 +38,15 @@ describe('error codes', () => {
     const { error } = Array.isArray(body) ? body[0] : body
     const { code, data } = error.json
     expect(data.httpStatus, path).to.equal(status)
-    return { status, code: /[A-Z]/.test(data.code) ? undefined : data.code, number: code }
+    const own = /[A-Z]/.test(data.code) ? undefined : data.code
+    assertExplained(own, data.docUrl)
+    return { status, code: own, number: code }
+  }
+
+  /** Asserts that an error with a code, and no other one, has the address of the explanation on the page of errors. */
+  function assertExplained(code: string | undefined, docUrl: unknown): void {
+    expect(docUrl).to.equal(code === undefined ? undefined : `/docs/errors#${code}`)
+    if (code !== undefined) expect(page).to.include(`<h3 id="${code}">`)
   }
 
   /** Asserts that every way of reaching an error gives the same status, code and JSON-RPC number. */
@@ -99,6 +111,44 @@ describe('error codes', () => {
       ['POST', '/api/contacts', { session: owner, body: { name: 'Ana', phone } }],
       ['POST', '/api/trpc/contacts.create', { session: owner, body: { json: { name: 'Ana', phone } } }],
       ['POST', '/api/trpc/contacts.create?batch=1', { session: owner, body: { 0: { json: { name: 'Ana', phone } } } }],
+    ])
+  })
+
+  it('a wrong password is 401 and -32001', () => {
+    const input = { email: 'nobody@parley.example', password: 'wrong-password' }
+    return assertSame({ status: 401, code: 'invalid_email_or_password', number: -32001 }, [
+      ['POST', '/api/auth/sign-in/email', { body: input }],
+      ['POST', '/api/trpc/auth.signIn', { body: { json: input } }],
+    ])
+  })
+
+  it('a broken rule is 422 and -32022', async () => {
+    const created = await app.rest('POST', '/api/contacts', {
+      session: owner,
+      body: { name: 'Ana', phone: '+4915100007002' },
+    })
+    const to = { contactId: created.body.id }
+    await app.rest('PATCH', `/api/contacts/${to.contactId}`, { session: owner, body: { blocked: true } })
+    await assertSame({ status: 422, code: 'contact_blocked', number: -32022 }, [
+      ['POST', '/api/messages', { session: owner, body: { to, body: 'Hello' } }],
+      ['POST', '/api/trpc/messages.send', { session: owner, body: { json: { to, body: 'Hello' } } }],
+    ])
+  })
+
+  it('a limit with a code of its own is 429 and -32029', async () => {
+    const email = 'locked@parley.example'
+    const attempt = (password: string) =>
+      app.rest('POST', '/api/auth/sign-in/email', {
+        body: { email, password },
+        headers: { 'x-forwarded-for': LOCKED },
+      })
+    for (let n = 0; n < 5; n += 1) await attempt(`wrong-${n}`)
+    await app.system.db('rate_limits').where('key', 'like', 'signIn:%').delete()
+    const headers = { 'x-forwarded-for': LOCKED }
+    const input = { email, password: 'wrong' }
+    await assertSame({ status: 429, code: 'account_locked', number: -32029 }, [
+      ['POST', '/api/auth/sign-in/email', { body: input, headers }],
+      ['POST', '/api/trpc/auth.signIn', { body: { json: input }, headers }],
     ])
   })
 

@@ -209,7 +209,10 @@ describe('groups API', () => {
       await outsider.request('GET', '/api/groups/no-uuid/contacts'),
     ]
     for (const { status, body } of responses) {
-      expect([status, body]).to.deep.equal([404, { error: 'Group not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Group not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     }
     const { groups } = app.client(outsider)
     expect(await errorMessage(groups.contacts.query({ id }))).to.equal('Group not found')

@@ -50,7 +50,13 @@ describe('GET /', () => {
     expect(body).to.deep.equal({
       name: 'Parley',
       version,
-      links: { openapi: '/openapi.json', trpc: '/trpc', liveness: '/healthz', readiness: '/readyz' },
+      links: {
+        openapi: '/openapi.json',
+        errors: '/docs/errors',
+        trpc: '/trpc',
+        liveness: '/healthz',
+        readiness: '/readyz',
+      },
     })
   })
 

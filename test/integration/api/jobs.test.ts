@@ -158,7 +158,7 @@ describe('jobs', function () {
       app.clock.advance(3 * MINUTE)
     }
     const { error, counts } = await getJob(id)
-    expect(error.code).to.equal('internal_error')
+    expect(error.code).to.equal('internal')
     expect(counts).to.deep.equal({ total: 3, created: 0, updated: 0, unchanged: 0, failed: 0 })
     expect(await start(buildCsv(3))).to.not.equal(id)
     await app.work()

@@ -83,7 +83,7 @@ describe('media in an S3-compatible store', function () {
     }
     s3.halves.cut = 0
     const { status, error } = await workspace.call('GET', `/api/jobs/${body.id}`)
-    expect([status, error.code]).to.deep.equal(['failed', 'internal_error'])
+    expect([status, error.code]).to.deep.equal(['failed', 'internal'])
     expect(error.message).to.include('send the others again')
   })
 

@@ -271,7 +271,10 @@ describe('messages API', () => {
       cloud.rejectNext(131026)
       const { body: failed } = await send({ to: { phone }, body: 'never sent' })
       await app.work()
-      expect(summarize(await send({ ...answer, replyToId: failed.id }))).to.deep.equal([422, 'message_not_sent'])
+      expect(summarize(await send({ ...answer, replyToId: failed.id }))).to.deep.equal([
+        422,
+        'replied_message_not_sent',
+      ])
     })
 
     const wrong: [kind: string, content: object, error: string][] = [

@@ -159,7 +159,10 @@ describe('tags API', () => {
       await outsider.request('GET', '/api/tags/no-uuid'),
     ]
     for (const { status, body } of responses) {
-      expect([status, body]).to.deep.equal([404, { error: 'Tag not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Tag not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     }
     expect(await errorMessage(app.client(outsider).tags.get.query({ tagId: tag.id }))).to.equal('Tag not found')
     expect((await owner.request('GET', path)).body.name).to.equal('Private')

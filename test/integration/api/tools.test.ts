@@ -276,7 +276,10 @@ describe('tools API', () => {
       await outsider.request('GET', '/api/tools/no-uuid'),
     ]
     for (const { status, body } of responses) {
-      expect([status, body]).to.deep.equal([404, { error: 'Tool not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Tool not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     }
     expect((await listTools(outsider)).map(({ name }: any) => name)).to.not.include('private')
     expect(await errorMessage(app.client(outsider).tools.get.query({ toolId: tool.id }))).to.equal('Tool not found')

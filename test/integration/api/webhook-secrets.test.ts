@@ -51,7 +51,10 @@ describe('workflow webhook secrets', () => {
   it('GET /api/workflows/{workflowId}/webhook returns 404 for a workflow without a webhook trigger', async () => {
     const workflow = await owner.call('POST', '/api/workflows', { name: 'Without' })
     const response = await owner.request('GET', `/api/workflows/${workflow.id}/webhook`)
-    expect(response).to.deep.include({ status: 404, body: { error: 'Webhook not found', code: 'not_found' } })
+    expect(response).to.deep.include({
+      status: 404,
+      body: { error: 'Webhook not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+    })
   })
 
   describe('webhook authentication', () => {

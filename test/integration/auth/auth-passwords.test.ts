@@ -255,7 +255,7 @@ describe('password reset', () => {
       for (const token of ['x', 'A'.repeat(43), "' or 1=1 --"]) {
         const { status, body } = await reset(token)
         expect(status).to.equal(400)
-        expect(body).to.have.keys('error', 'code').and.to.include({ code: 'invalid_token' })
+        expect(body).to.have.keys('error', 'code', 'docUrl').and.to.include({ code: 'invalid_token' })
       }
       expect((await reset('')).body.code).to.equal('validation_failed')
     })

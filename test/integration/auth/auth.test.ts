@@ -72,11 +72,11 @@ describe('authentication API', () => {
       expect(body.user.image).to.equal(image)
     })
 
-    it('sign-up returns 422 when the address is taken, ignoring case, and keeps the current session', async () => {
+    it('sign-up returns 409 when the address is taken, ignoring case, and keeps the current session', async () => {
       const email = newEmail()
       const first = await signUp({ email })
       const second = await signUp({ email: ` ${email.toUpperCase()}` }, { cookie: readSessionCookie(first) })
-      expect(second.status).to.equal(422)
+      expect(second.status).to.equal(409)
       expect(second.body.code).to.equal('user_already_exists')
       expect(second.headers.getSetCookie()).to.deep.equal([])
       expect((await getSession(readSessionCookie(first))).body.user.email).to.equal(email)
@@ -85,7 +85,7 @@ describe('authentication API', () => {
     it('one of eight concurrent sign-ups with the same address succeeds', async () => {
       const email = newEmail()
       const responses = await Promise.all(Array.from({ length: 8 }, () => signUp({ email, workspaceName: email })))
-      expect(responses.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(422)])
+      expect(responses.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(409)])
       expect(await app.system.db('workspaces').where('name', email)).to.have.length(1)
     })
 
@@ -141,7 +141,11 @@ describe('authentication API', () => {
     it('sign-in returns the same 401 for an unknown address and a wrong password', async () => {
       const email = newEmail()
       await signUp({ email })
-      const body = { error: 'Invalid email or password', code: 'invalid_email_or_password' }
+      const body = {
+        error: 'Invalid email or password',
+        code: 'invalid_email_or_password',
+        docUrl: '/docs/errors#invalid_email_or_password',
+      }
       for (const response of [await signIn(email, 'wrong'), await signIn(newEmail()), await signIn(newEmail(), '')]) {
         expect(response.status).to.equal(401)
         expect(response.body).to.deep.equal(body)

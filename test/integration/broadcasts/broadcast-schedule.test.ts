@@ -145,7 +145,7 @@ describe('schedule of a broadcast', () => {
   it('returns 422 for a time that has passed, and makes a scheduled broadcast a draft again without a start', async () => {
     const draft = await createDraft([{}])
     const past = await schedule(draft.id, { at: '2026-03-28T07:00:00Z' })
-    expect([past.status, past.body.code]).to.deep.equal([422, 'time_has_passed'])
+    expect([past.status, past.body.code]).to.deep.equal([422, 'broadcast_start_in_past'])
     for (const body of [
       { at: 'tomorrow' },
       { at: '2026-02-30T09:00' },

@@ -13,7 +13,7 @@ const run = promisify(execFile)
 
 const PROGRAM = `
 import { EventSource } from 'eventsource'
-import { createParleyClient } from 'parley'
+import { createParleyClient, type ErrorCode, isParleyError } from 'parley'
 
 const [url = '', tenantId = '', cookie = ''] = process.argv.slice(2)
 const parley = createParleyClient({ url, tenantId, headers: { cookie }, EventSource })
@@ -41,7 +41,10 @@ await new Promise<void>((resolve, reject) => {
 })
 
 const { messages } = await parley.conversations.messages.query({ conversationId: first.conversationId })
-const errorMessage = await parley.runs.get.query({ runId: 'none' }).catch((error: Error) => error.message)
+const error = await parley.runs.get.query({ runId: 'none' }).catch((thrown: unknown) => thrown)
+if (!isParleyError(error)) throw error
+const notFound: ErrorCode = 'not_found'
+const errorMessage = error.data?.code === notFound ? \`\${error.message}: \${error.data.docUrl}\` : ''
 console.log(JSON.stringify({ year, last: received.at(-1), messages: messages.map(({ body }) => body), errorMessage }))
 process.exit(0)
 `
@@ -116,7 +119,7 @@ describe('npm package', function () {
     const output = JSON.parse(stdout) as { year: number; last: string; messages: string[]; errorMessage: string }
     expect(output.last).to.equal('two')
     expect(output.messages).to.deep.equal(['one', 'two'])
-    expect(output.errorMessage).to.equal('Run not found')
+    expect(output.errorMessage).to.equal('Run not found: /docs/errors#not_found')
     expect(output.year).to.be.greaterThan(2025)
   })
 

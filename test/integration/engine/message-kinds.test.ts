@@ -78,7 +78,7 @@ describe('send_message step', () => {
     const { items } = await workspace.call('GET', '/api/conversations?limit=1')
     const { messages } = await workspace.call('GET', `/api/conversations/${items[0].id}/messages`)
     expect(messages.at(-1)).to.include({ type: 'reaction', status: 'failed' })
-    expect(messages.at(-1).error).to.include({ code: 'message_not_sent' })
+    expect(messages.at(-1).error).to.include({ code: 'replied_message_not_sent' })
   })
 
   const limits: [field: string, message: object, code: string, text: string][] = [

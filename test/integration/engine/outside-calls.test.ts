@@ -189,12 +189,12 @@ describe('http step', () => {
     expect([run.status, run.error.code, run.steps[0].attempt]).to.deep.equal(['failed', 'host_refused', 1])
   })
 
-  it('is rejected by validation with private_host when its URL has a private address', async () => {
+  it('is rejected by validation with host_refused when its URL has a private address', async () => {
     const workspace = await buildWorkspace(app)
     const definition = { version: 1, steps: [{ id: 'call', type: 'http', url: 'http://192.168.0.1/{{contact.id}}' }] }
     const { errors } = await workspace.call('POST', '/api/workflows/validate', { definition })
     expect(errors.map(({ code, path }: { code: string; path: string }) => [code, path])).to.deep.equal([
-      ['private_host', 'steps.0.url'],
+      ['host_refused', 'steps.0.url'],
     ])
   })
 })

@@ -30,7 +30,10 @@ describe('POST /api/runs/{runId}/replay while it is being deleted', () => {
       await waitUntil(async () => (await countLockWaits(app)) > 0)
       await deletion.commit()
       const { status, body } = await replay
-      expect([status, body]).to.deep.equal([404, { error: 'Run not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Run not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     })
 
     it(`returns 404 in mode ${mode}, once the retention has deleted the run`, async () => {
@@ -45,7 +48,10 @@ describe('POST /api/runs/{runId}/replay while it is being deleted', () => {
       await waitUntil(async () => (await countLockWaits(app)) > 0)
       await expiry.commit()
       const { status, body } = await replay
-      expect([status, body]).to.deep.equal([404, { error: 'Run not found', code: 'not_found' }])
+      expect([status, body]).to.deep.equal([
+        404,
+        { error: 'Run not found', code: 'not_found', docUrl: '/docs/errors#not_found' },
+      ])
     })
   }
 })

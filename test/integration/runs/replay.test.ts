@@ -123,6 +123,14 @@ describe('POST /api/runs/{runId}/replay', () => {
     expect(rerun.body).to.include({ workflowVersion: 1, replayFromStepId: null })
   })
 
+  it('rejects the published version with 409 workflow_not_published while there is none', async () => {
+    const workflowId = await publish()
+    const old = await completeRun('hello', 'Porto')
+    await workspace.call('POST', `/api/workflows/${workflowId}/unpublish`, {})
+    const { status, body } = await replay(old, { version: 'published' })
+    expect([status, body.code]).to.deep.equal([409, 'workflow_not_published'])
+  })
+
   it('rejects another version with 422 definition_changed when an earlier step differs', async () => {
     const workflowId = await publish()
     const old = await completeRun('hello', 'Porto')

@@ -37,8 +37,8 @@ describe('http step with a loopback URL', () => {
 
   after(() => server.close())
 
-  it('is rejected at publish with private_host', async () => {
-    expect(await publishAndRun({}, 'http://127.0.0.1/x')).to.deep.equal({ errors: ['private_host'] })
+  it('is rejected at publish with host_refused', async () => {
+    expect(await publishAndRun({}, 'http://127.0.0.1/x')).to.deep.equal({ errors: ['host_refused'] })
   })
 
   it('is published and completes with ALLOW_LOOPBACK_CHANNELS', async () => {
@@ -48,6 +48,6 @@ describe('http step with a loopback URL', () => {
 
   it('is rejected with ALLOW_LOOPBACK_CHANNELS when its address is another one of a private network', async () => {
     const result = await publishAndRun({ ALLOW_LOOPBACK_CHANNELS: 'true' }, 'http://10.0.0.1/x')
-    expect(result).to.deep.equal({ errors: ['private_host'] })
+    expect(result).to.deep.equal({ errors: ['host_refused'] })
   })
 })

@@ -46,7 +46,7 @@ describe('problems of a definition at publish', () => {
     expect(problems).to.have.members([
       'a unknown_target',
       'b too_many_buttons',
-      'c private_host',
+      'c host_refused',
       'd unknown_root',
       'e not_supported',
       'f unknown_media',

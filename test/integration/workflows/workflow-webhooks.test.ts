@@ -94,12 +94,12 @@ describe('call of a workflow webhook', () => {
       expect((await caller.listRuns(webhook))[0]?.contactId).to.equal(id)
     })
 
-    it('is rejected with 422 invalid_phone or contact_not_found', async () => {
+    it('is rejected with 422 invalid_phone or unknown_phone', async () => {
       const webhook = await caller.publishWithSecret({ contact })
       for (const [phone, code] of [
         ['12', 'invalid_phone'],
         [undefined, 'invalid_phone'],
-        ['+14155550199', 'contact_not_found'],
+        ['+14155550199', 'unknown_phone'],
       ] as const) {
         const answer = await caller.callSigned(webhook, { customer: { phone } })
         expect(answer.status, phone).to.equal(422)

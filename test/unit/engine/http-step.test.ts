@@ -158,8 +158,8 @@ describe('http step', () => {
 
   it('is rejected at compile time when its request can never be valid', () => {
     expect(listProblems({})).to.deep.equal([])
-    expect(listProblems({ url: 'http://169.254.169.254/latest' })).to.deep.equal(['private_host steps.0.url'])
-    expect(listProblems({ url: 'http://2130706433/{{vars.x}}' })).to.deep.equal(['private_host steps.0.url'])
+    expect(listProblems({ url: 'http://169.254.169.254/latest' })).to.deep.equal(['host_refused steps.0.url'])
+    expect(listProblems({ url: 'http://2130706433/{{vars.x}}' })).to.deep.equal(['host_refused steps.0.url'])
     expect(listProblems({ url: 'https://user:pass@example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
     expect(listProblems({ url: 'ftp://example.com/' })).to.deep.equal(['invalid_url steps.0.url'])
     expect(listProblems({ headers: { 'a b': 'c' } })).to.deep.equal(['invalid_header steps.0.headers.a b'])
