@@ -101,8 +101,13 @@ export function authorize(
   if (key) return authorizeKey(key, scope)
   if (!caller || caller.workspace === 'missing') throw new UnauthorizedError()
   const { workspace } = caller
-  if (workspace === 'refused' || !includesRole(workspace.role, minimumRole)) throw new ForbiddenError()
+  if (workspace === 'refused') throw new ForbiddenError()
+  if (!includesRole(workspace.role, minimumRole)) throw roleError(workspace.role, minimumRole)
   return { caller, workspaceId: workspace.id }
+}
+
+function roleError(role: Role, minimumRole: Role): ForbiddenError {
+  return new ForbiddenError(`This needs the role ${minimumRole}, and yours is ${role}. Ask an admin for it`)
 }
 
 function authorizeKey(caller: KeyCaller, scope: ApiScope | undefined) {

@@ -22,7 +22,7 @@ export async function findAiProvider(scope: Scope): Promise<LoadedAiProvider | u
 /** @throws NotFoundError if the workspace has no provider */
 export async function getAiProvider(scope: Scope): Promise<AiProvider> {
   const row: ProviderRow | undefined = await scope.query(ProviderRow).first()
-  if (!row) throw new NotFoundError('AI provider')
+  if (!row) throw new NotFoundError('AI provider', 'Set one with PUT /api/ai-provider')
   const { baseUrl, model, sealedKey, createdAt, updatedAt } = row
   return { baseUrl, model, hasApiKey: sealedKey !== null, createdAt, updatedAt }
 }

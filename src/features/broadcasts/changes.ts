@@ -105,7 +105,7 @@ export function deleteBroadcast(scope: Scope, { broadcastId }: BroadcastRef): Pr
     const { status, channelId } = await tx.lock(BroadcastRow, broadcastId)
     assertMaySendOn(tx, channelId)
     if (status !== 'draft') {
-      throw new ConflictError('broadcast_not_editable', 'Only a draft can be deleted')
+      throw new ConflictError('broadcast_not_editable', 'Only a draft can be deleted. Cancel this broadcast instead')
     }
     await tx.query(BroadcastRow).delete().where('id', broadcastId)
     await tx.record({ type: 'broadcast.deleted', data: { broadcastId } })

@@ -52,10 +52,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
     const existing = await tx.lock(ChannelRow, channelId)
     const hasSecrets = Object.keys(secrets).length > 0
     if (existing.kind === 'sandbox' && (hasSecrets || status || wabaId)) {
-      throw new ConflictError(
-        'channel_is_sandbox',
-        'The sandbox has no credentials and no account, and is always connected',
-      )
+      throw new ConflictError('channel_is_sandbox', 'Only the name of the sandbox channel can be changed')
     }
     const context = sealContext(tx.tenantId, channelId)
     const sealed = existing.credentials && hasSecrets && reseal(tx, existing.credentials, context, secrets)

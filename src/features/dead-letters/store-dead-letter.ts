@@ -98,5 +98,5 @@ async function findOrigin(tx: Scope, { kind, id }: Mailbox, runIds: string[]): P
 
 function describePaths({ issues }: ZodError): string {
   const paths = issues.slice(0, PATHS_MAX).map(({ path }) => path.join('.'))
-  return `The item does not have the expected form: ${paths.join(', ')}`
+  return `This item was written by an incompatible version: ${paths.join(', ')}. Discard it, or restore that version`
 }

@@ -11,10 +11,11 @@ export const AUDIT_DAYS_MAX = 365
 const AUDIT_DAYS_MIN = 90
 
 function days(min: number, max: number, description: string) {
+  const message = `must be ${min} to ${max} days, or null`
   return z
     .int()
-    .min(min)
-    .max(max)
+    .min(min, message)
+    .max(max, message)
     .nullable()
     .default(null)
     .meta({ description, examples: [Math.min(max, 365)] })

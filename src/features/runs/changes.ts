@@ -52,6 +52,8 @@ export function signalRun(scope: Scope, { runId, event, data }: SignalRun): Prom
 async function lockOpenRun(tx: Scope, runId: string): Promise<Mailbox> {
   const mailbox = toMailbox(await tx.get(RunRow, runId))
   await lockMailboxes(tx, [mailbox])
-  if (isFinished(await tx.get(RunRow, runId))) throw new ConflictError('run_finished', 'The run is already finished')
+  if (isFinished(await tx.get(RunRow, runId))) {
+    throw new ConflictError('run_finished', 'The run is already finished. Replay it to run it again')
+  }
   return mailbox
 }

@@ -42,7 +42,11 @@ export async function loadRecording(
     .orderBy(['createdAt', 'id'])
     .limit(MESSAGES_MAX)
   const [first] = messages
-  if (!first) throw new UnprocessableError('input_not_recorded', 'This conversation has no inbound messages')
+  if (!first)
+    throw new UnprocessableError(
+      'input_not_recorded',
+      'This conversation has no inbound messages. Pass a dialogue instead',
+    )
   const runs = await scope
     .query(RunRow)
     .where({ conversationId, workflowId, mode: 'live' })

@@ -53,7 +53,7 @@ function assertCanSave(run: RunRow): void {
     throw new UnprocessableError('run_is_dry_run', 'A dry run cannot be saved as a test. Save the original run instead')
   }
   if (run.status === 'canceled') {
-    throw new UnprocessableError('run_was_canceled', 'A canceled run cannot be saved as a test: a test cancels no runs')
+    throw new UnprocessableError('run_was_canceled', 'A canceled run cannot be saved as a test. Choose a completed run')
   }
   if (run.replayFromStepId !== null) {
     throw new UnprocessableError(

@@ -130,7 +130,7 @@ function startError(rejection: StartRejection, trigger: string): AppError {
     case 'condition_not_met':
       return new UnprocessableError(
         'condition_not_met',
-        `The condition of the "${trigger}" trigger is not met. Check its "if" against this contact`,
+        `The condition of the "${trigger}" trigger is not met. Compare its "if" with this contact`,
       )
     case 'budget_exceeded':
       return new BudgetExceededError(

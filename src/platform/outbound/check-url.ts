@@ -78,7 +78,10 @@ function findProblem(url: URL, allowsLoopback: boolean): UrlProblem | undefined 
   const invalid = (message: string): UrlProblem => ({ code: 'invalid_url', message })
   if (!SCHEMES.has(url.protocol)) return invalid('must start with https:// or http://')
   if (url.username || url.password) return invalid('must not contain a user name or password')
-  if (!PORTS.has(url.port) && !allowsLoopback) return invalid('must use port 80 or 443')
+  if (!PORTS.has(url.port) && !allowsLoopback)
+    return invalid(
+      'must use port 80 or 443. For services on this machine start Parley with ALLOW_LOOPBACK_CHANNELS=true, for tests only',
+    )
   return isCallableHost(url.hostname, allowsLoopback) ? undefined : { code: 'host_refused', message: PRIVATE_HOST }
 }
 

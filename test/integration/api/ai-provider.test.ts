@@ -39,7 +39,9 @@ describe('AI provider API', () => {
     const { hasApiKey } = await client.put.mutate(PROVIDER)
     expect([hasApiKey, (await client.get.query({})).model]).to.deep.equal([true, 'small-1'])
     await client.delete.mutate({})
-    expect(await errorMessage(client.get.query({}))).to.equal('AI provider not found')
+    expect(await errorMessage(client.get.query({}))).to.equal(
+      'AI provider not found. Set one with PUT /api/ai-provider',
+    )
   })
 
   it('the API key of a provider is not returned and is encrypted for its own row', async () => {

@@ -105,8 +105,16 @@ describe('dead letters', () => {
       expect(
         items.map(({ kind, error }: ApiResponse['body']) => [kind, error.code, error.message]),
       ).to.have.deep.members([
-        ['letter', 'invalid_item', 'The item does not have the expected form: kind'],
-        ['event', 'invalid_item', 'The item does not have the expected form: payload.event.tag'],
+        [
+          'letter',
+          'invalid_item',
+          'This item was written by an incompatible version: kind. Discard it, or restore that version',
+        ],
+        [
+          'event',
+          'invalid_item',
+          'This item was written by an incompatible version: payload.event.tag. Discard it, or restore that version',
+        ],
       ])
     })
 

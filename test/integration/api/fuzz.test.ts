@@ -220,7 +220,7 @@ describe('fuzzed requests', function () {
     expect(body['error'], description).to.be.a('string').and.not.equal('')
     const isBare = status === 401 ? body['error'] === 'Unauthorized' : status === 403
     expect(Object.keys(body).sort(), description).to.satisfy((keys: string[]) =>
-      isBare ? keys.join() === 'error' : ['code,error', 'code,details,error'].includes(keys.join()),
+      isBare ? keys.join() === 'error' : ['code,docUrl,error', 'code,details,docUrl,error'].includes(keys.join()),
     )
     return false
   }

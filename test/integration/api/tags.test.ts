@@ -142,7 +142,10 @@ describe('tags API', () => {
         ['DELETE', `/api/tags/${tag.id}`, undefined],
       ] as const) {
         const response = await member.request(method, path, body)
-        expect([response.status, response.body], `${role} ${method}`).to.deep.equal([403, { error: 'Forbidden' }])
+        expect([response.status, response.body], `${role} ${method}`).to.deep.equal([
+          403,
+          { error: `This needs the role admin, and yours is ${role}. Ask an admin for it` },
+        ])
       }
     }
     const admin = await buildMember(owner, 'admin')

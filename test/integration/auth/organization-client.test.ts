@@ -139,7 +139,7 @@ describe("better-auth's organization client", () => {
       // The header names a workspace of the caller, and the call another one.
       createClient(await app.signUp()).organization.listMembers({ query: { organizationId } }),
     ]
-    for (const { error } of await Promise.all(calls)) expect(error).to.deep.include({ status: 403, error: 'Forbidden' })
+    for (const { error } of await Promise.all(calls)) expect(error).to.include({ status: 403 })
     await createClient(owner).organization.inviteMember({ email, role: 'admin' })
     const full = await agentClient.organization.getFullOrganization({ query: { organizationId } })
     expect(full.data?.invitations).to.deep.equal([])
