@@ -1,4 +1,5 @@
 import { ForbiddenError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
+import { isUuid } from '../../platform/ids.ts'
 import type { Role } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -87,6 +88,7 @@ export async function getDeletion(
   { system, caller }: { system: SystemScope; caller: Pick<UserCaller, 'user'> },
   { workspaceId }: DeletedWorkspaceRef,
 ): Promise<WorkspaceDeletion> {
+  if (!isUuid(workspaceId)) throw new NotFoundError('WorkspaceDeletion')
   const [row] = await system.sql<Row>('getWorkspaceDeletion')`
     select workspace_id, name, deleted_by, counts, files, deleted_at, started_at, finished_at from workspace_deletions
     where workspace_id = ${workspaceId} and ${caller.user.id}::uuid = any(owner_ids)`

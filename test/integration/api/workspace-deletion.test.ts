@@ -59,6 +59,7 @@ describe('DELETE /api/workspace', () => {
     const path = `${PATH}?name=${encodeURIComponent(name)}`
     expect((await app.rest('DELETE', path, { headers: await createKey() })).status).to.equal(403)
     expect((await readDeletion(owner)).status).to.equal(404)
+    expect((await owner.request('GET', '/api/workspaces/not-a-uuid/deletion')).status).to.equal(404)
     expect((await owner.call('GET', PATH)).name).to.equal(name)
   })
 
