@@ -93,7 +93,7 @@ export const SignOut = z
   })
   .optional()
 
-export const SignedOut = z.object({ success: z.literal(true) })
+export const SignedOut = z.object({ success: z.literal(true) }).meta({ description: 'The session has ended' })
 export type SignedOut = z.infer<typeof SignedOut>
 
 const session = {
@@ -125,13 +125,15 @@ export const RequestPasswordReset = z.strictObject({
 })
 export type RequestPasswordReset = z.infer<typeof RequestPasswordReset>
 
-export const PasswordResetRequested = z.object({ status: z.literal(true), message: z.string() })
+export const PasswordResetRequested = z
+  .object({ status: z.literal(true), message: z.string() })
+  .meta({ description: 'A link is emailed if the account exists' })
 export type PasswordResetRequested = z.infer<typeof PasswordResetRequested>
 
 export const ResetPassword = z.strictObject({ token: z.string().min(1, 'must not be empty').max(256), newPassword })
 export type ResetPassword = z.infer<typeof ResetPassword>
 
-export const Done = z.object({ status: z.literal(true) })
+export const Done = z.object({ status: z.literal(true) }).meta({ description: 'The change is made' })
 export type Done = z.infer<typeof Done>
 
 export const OwnSession = z
@@ -164,7 +166,7 @@ export const ChangePassword = z.strictObject({
 })
 export type ChangePassword = z.infer<typeof ChangePassword>
 
-export const PasswordChanged = z.object({ token, user: User })
+export const PasswordChanged = z.object({ token, user: User }).meta({ description: 'The user with the new password' })
 export type PasswordChanged = z.infer<typeof PasswordChanged>
 
 export const UpdateUser = z.strictObject({ name: name.optional(), image: image.nullish() })

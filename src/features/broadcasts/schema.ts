@@ -224,36 +224,42 @@ export const BroadcastReport = z
   .meta({ id: 'BroadcastReport' })
 export type BroadcastReport = z.infer<typeof BroadcastReport>
 
-export const BroadcastPreview = z.object({
-  items: z.array(
-    z.object({
-      contactId: id.nullable().meta({ description: 'Null for a phone number that is no contact yet' }),
-      name: z.string(),
-      address: z.string().nullable(),
-      skipReason: z.string().nullable(),
-      params: z.record(z.string(), z.string()),
-      body: z.string().nullable().meta({ description: 'Text of the message; null if the parameters do not fit' }),
-    }),
-  ),
-})
+export const BroadcastPreview = z
+  .object({
+    items: z.array(
+      z.object({
+        contactId: id.nullable().meta({ description: 'Null for a phone number that is no contact yet' }),
+        name: z.string(),
+        address: z.string().nullable(),
+        skipReason: z.string().nullable(),
+        params: z.record(z.string(), z.string()),
+        body: z.string().nullable().meta({ description: 'Text of the message; null if the parameters do not fit' }),
+      }),
+    ),
+  })
+  .meta({ description: 'The messages to the first contacts of the audience' })
 export type BroadcastPreview = z.infer<typeof BroadcastPreview>
 
-export const BroadcastEstimate = z.object({
-  total: z.int(),
-  sendable: z.int(),
-  skipped: z.record(z.string(), z.int()).meta({ description: 'Number of contacts by the reason to skip them' }),
-  isComplete: z
-    .literal([true, false])
-    .meta({ description: 'False if the audience has more than 20,000 contacts, of which the first are counted' }),
-  seconds: z.int().meta({ description: 'Time of sending at the rate of the channel' }),
-  remainingToday: z
-    .int()
-    .nullable()
-    .meta({ description: 'People to whom the business may still write first today; null without a limit' }),
-})
+export const BroadcastEstimate = z
+  .object({
+    total: z.int(),
+    sendable: z.int(),
+    skipped: z.record(z.string(), z.int()).meta({ description: 'Number of contacts by the reason to skip them' }),
+    isComplete: z
+      .literal([true, false])
+      .meta({ description: 'False if the audience has more than 20,000 contacts, of which the first are counted' }),
+    seconds: z.int().meta({ description: 'Time of sending at the rate of the channel' }),
+    remainingToday: z
+      .int()
+      .nullable()
+      .meta({ description: 'People to whom the business may still write first today; null without a limit' }),
+  })
+  .meta({ description: 'The numbers of contacts, and the time of sending' })
 export type BroadcastEstimate = z.infer<typeof BroadcastEstimate>
 
-export const BroadcastTest = z.object({
-  items: z.array(z.object({ contactId: id, messageId: id.nullable(), skipReason: z.string().nullable() })),
-})
+export const BroadcastTest = z
+  .object({
+    items: z.array(z.object({ contactId: id, messageId: id.nullable(), skipReason: z.string().nullable() })),
+  })
+  .meta({ description: 'The test messages, or why they are not sent' })
 export type BroadcastTest = z.infer<typeof BroadcastTest>

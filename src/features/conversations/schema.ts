@@ -111,10 +111,12 @@ export const Message = z
 export type Message = z.input<typeof Message>
 
 export const ConversationPage = toPage(Conversation)
-export const Messages = z.object({
-  messages: z.array(Message).meta({ description: 'Messages, oldest first' }),
-  hasMore: z.boolean().meta({ description: 'True if there are older messages; request them with `before`' }),
-})
+export const Messages = z
+  .object({
+    messages: z.array(Message).meta({ description: 'Messages, oldest first' }),
+    hasMore: z.boolean().meta({ description: 'True if there are older messages; request them with `before`' }),
+  })
+  .meta({ description: 'The newest messages, or those before a message' })
 export type Messages = z.input<typeof Messages>
 
 export const ConversationRef = z.strictObject({ conversationId: id })

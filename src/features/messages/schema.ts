@@ -131,10 +131,12 @@ export type BulkMessages = z.infer<typeof BulkMessages>
 
 const count = z.int()
 
-export const BulkMessageResults = z.object({
-  results: z.array(bulkResult(['queued', 'scheduled'], 'message').meta({ id: 'BulkMessageResult' })),
-  counts: z
-    .object({ queued: count, scheduled: count, failed: count })
-    .meta({ description: 'Messages that were queued and scheduled, and items that failed' }),
-})
+export const BulkMessageResults = z
+  .object({
+    results: z.array(bulkResult(['queued', 'scheduled'], 'message').meta({ id: 'BulkMessageResult' })),
+    counts: z
+      .object({ queued: count, scheduled: count, failed: count })
+      .meta({ description: 'Messages that were queued and scheduled, and items that failed' }),
+  })
+  .meta({ description: 'The outcome of each item' })
 export type BulkMessageResults = z.infer<typeof BulkMessageResults>

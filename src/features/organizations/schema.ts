@@ -77,7 +77,9 @@ export const UpdateOrganization = z.strictObject({
   data: z.strictObject({ name: name.optional(), slug }),
 })
 
-export const OrganizationMembers = z.object({ members: z.array(OrganizationMember), total: z.int() })
+export const OrganizationMembers = z
+  .object({ members: z.array(OrganizationMember), total: z.int() })
+  .meta({ description: 'The members of the workspace' })
 export type OrganizationMembers = z.infer<typeof OrganizationMembers>
 
 export const RemoveOrganizationMember = z.strictObject({
@@ -86,7 +88,9 @@ export const RemoveOrganizationMember = z.strictObject({
 })
 export type RemoveOrganizationMember = z.infer<typeof RemoveOrganizationMember>
 
-export const RemovedMember = z.object({ member: OrganizationMember })
+export const RemovedMember = z
+  .object({ member: OrganizationMember })
+  .meta({ description: 'The member who was removed' })
 
 export const UpdateMemberRole = z.strictObject({ organizationId, memberId, role: UpdateMember.shape.role.unwrap() })
 export type UpdateMemberRole = z.infer<typeof UpdateMemberRole>
@@ -110,8 +114,10 @@ export const AcceptOrganizationInvitation = z.strictObject({
 })
 export type AcceptOrganizationInvitation = z.infer<typeof AcceptOrganizationInvitation>
 
-export const AcceptedInvitation = z.object({
-  invitation: z.object({ organizationId: id, email: z.string(), role, status: z.literal('accepted') }),
-  member: OrganizationMember,
-})
+export const AcceptedInvitation = z
+  .object({
+    invitation: z.object({ organizationId: id, email: z.string(), role, status: z.literal('accepted') }),
+    member: OrganizationMember,
+  })
+  .meta({ description: 'The accepted invitation and the new member' })
 export type AcceptedInvitation = z.infer<typeof AcceptedInvitation>

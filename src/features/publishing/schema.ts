@@ -2,12 +2,14 @@ import { z } from 'zod'
 import { id, text } from '../../trpc/schemas.ts'
 import { draft, WorkflowWithDefinition } from '../workflows/schema.ts'
 
-const Problem = z.object({
-  stepId: z.string().nullable(),
-  code: z.string(),
-  message: z.string(),
-  path: z.string(),
-})
+const Problem = z
+  .object({
+    stepId: z.string().nullable(),
+    code: z.string(),
+    message: z.string(),
+    path: z.string(),
+  })
+  .meta({ id: 'DefinitionProblem' })
 
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>
@@ -25,7 +27,9 @@ export const ValidateWorkflow = z.strictObject({
 })
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
 
-export const Validation = z.object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
+export const Validation = z
+  .object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
+  .meta({ description: 'The problems of the definition' })
 export type Validation = z.infer<typeof Validation>
 
 export const DefinitionSchema = z

@@ -79,7 +79,7 @@ export const RunStep = z
   .meta({ id: 'RunStep' })
 export type RunStep = z.infer<typeof RunStep>
 
-export const RunSteps = z.object({ steps: z.array(RunStep) })
+export const RunSteps = z.object({ steps: z.array(RunStep) }).meta({ description: 'The executed steps of the run' })
 
 export const RunRef = z.strictObject({ runId: id })
 export type RunRef = z.infer<typeof RunRef>

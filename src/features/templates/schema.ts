@@ -138,40 +138,46 @@ export const PreviewTemplate = z.strictObject({
 })
 export type PreviewTemplate = z.infer<typeof PreviewTemplate>
 
-export const TemplatePreview = z.object({
-  header: z.string().nullable(),
-  body: z.string(),
-  footer: z.string().nullable(),
-  buttons: z.array(z.object({ type: z.string(), text: z.string().nullable(), value: z.string().nullable() })),
-  params: z.record(z.string(), z.string()).meta({ description: 'The parameters, placeholders filled in' }),
-  components: z
-    .array(z.record(z.string(), z.unknown()))
-    .meta({ description: 'Components of the message in the shape of the Cloud API' }),
-})
+export const TemplatePreview = z
+  .object({
+    header: z.string().nullable(),
+    body: z.string(),
+    footer: z.string().nullable(),
+    buttons: z.array(z.object({ type: z.string(), text: z.string().nullable(), value: z.string().nullable() })),
+    params: z.record(z.string(), z.string()).meta({ description: 'The parameters, placeholders filled in' }),
+    components: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'Components of the message in the shape of the Cloud API' }),
+  })
+  .meta({ description: 'The message as the contact would see it' })
 export type TemplatePreview = z.infer<typeof TemplatePreview>
 
-export const TemplateUses = z.object({
-  workflows: z.array(
-    z.object({
-      id,
-      name: z.string(),
-      status: z.enum(['draft', 'published', 'paused', 'archived']),
-      inDraft: z.boolean(),
-      inPublished: z.boolean(),
-    }),
-  ),
-  broadcasts: z.array(z.object({ id, name: z.string(), status: z.string() })),
-})
+export const TemplateUses = z
+  .object({
+    workflows: z.array(
+      z.object({
+        id,
+        name: z.string(),
+        status: z.enum(['draft', 'published', 'paused', 'archived']),
+        inDraft: z.boolean().meta({ description: 'True if the draft sends it' }),
+        inPublished: z.boolean().meta({ description: 'True if the published version sends it' }),
+      }),
+    ),
+    broadcasts: z.array(z.object({ id, name: z.string(), status: z.string() })),
+  })
+  .meta({ description: 'The workflows and broadcasts that send the template' })
 export type TemplateUses = z.infer<typeof TemplateUses>
 
 export const SyncTemplates = z.strictObject({ channelId: id })
 export type SyncTemplates = z.infer<typeof SyncTemplates>
 
-export const SyncResult = z.object({
-  total: z.int().meta({ description: 'Number of templates of the provider' }),
-  created: z.int(),
-  updated: z.int(),
-  deleted: z.int().meta({ description: 'Templates that the provider does not have any more' }),
-  skipped: z.int().meta({ description: 'Templates of the provider that cannot be read' }),
-})
+export const SyncResult = z
+  .object({
+    total: z.int().meta({ description: 'Number of templates of the provider' }),
+    created: z.int(),
+    updated: z.int(),
+    deleted: z.int().meta({ description: 'Templates that the provider does not have any more' }),
+    skipped: z.int().meta({ description: 'Templates of the provider that cannot be read' }),
+  })
+  .meta({ description: 'The numbers of templates by what changed' })
 export type SyncResult = z.infer<typeof SyncResult>

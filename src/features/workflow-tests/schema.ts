@@ -85,7 +85,9 @@ export const TestOutcome = z.object({
 })
 export type TestOutcome = z.infer<typeof TestOutcome>
 
-export const TestOutcomes = z.object({ passed: z.int(), failed: z.int(), items: z.array(TestOutcome) })
+export const TestOutcomes = z
+  .object({ passed: z.int(), failed: z.int(), items: z.array(TestOutcome) })
+  .meta({ description: 'The results of all tests of the workflow' })
 export type TestOutcomes = z.infer<typeof TestOutcomes>
 
 export const SaveRunAsTest = z.strictObject({ runId: id, name })

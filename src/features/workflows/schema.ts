@@ -62,7 +62,9 @@ export const WorkflowVersion = z
 export type WorkflowVersion = z.infer<typeof WorkflowVersion>
 
 export const Workflows = z.object({ items: z.array(Workflow) })
-export const WorkflowVersions = z.object({ items: z.array(WorkflowVersion.omit({ definition: true })) })
+export const WorkflowVersions = z.object({
+  items: z.array(WorkflowVersion.omit({ definition: true }).meta({ id: 'WorkflowVersionSummary' })),
+})
 
 export const WorkflowRef = z.strictObject({ workflowId: id })
 export type WorkflowRef = z.infer<typeof WorkflowRef>
@@ -181,10 +183,12 @@ export type BulkStart = z.infer<typeof BulkStart>
 
 const count = z.int()
 
-export const BulkStartResults = z.object({
-  results: z.array(bulkResult(['started'], 'run').meta({ id: 'BulkStartResult' })),
-  counts: z
-    .object({ started: count, failed: count })
-    .meta({ description: 'The items by their status; a contact that is listed twice has one run, and counts twice' }),
-})
+export const BulkStartResults = z
+  .object({
+    results: z.array(bulkResult(['started'], 'run').meta({ id: 'BulkStartResult' })),
+    counts: z
+      .object({ started: count, failed: count })
+      .meta({ description: 'The items by their status; a contact that is listed twice has one run, and counts twice' }),
+  })
+  .meta({ description: 'The outcome for each contact' })
 export type BulkStartResults = z.infer<typeof BulkStartResults>

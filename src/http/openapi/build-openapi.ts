@@ -13,6 +13,8 @@ import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeader
 import { mediaPaths } from './media-paths.ts'
 import { EVENT_PARAMETERS, eventSchemas, eventWebhooks } from './event-webhooks.ts'
 import { downloadPaths } from './download-paths.ts'
+import { toWords } from './field-descriptions.ts'
+import { tidyComponent, tidySchema } from './tidy-schema.ts'
 import { eventStreamPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
 const TAGS: Record<string, string> = {
@@ -123,9 +125,13 @@ function addSchemas(schemas: Record<string, Schema>, added: Record<string, Schem
   }
 }
 
-/** Drops the library's error schemas, whose shape is never served. */
+/** Returns the schemas without the library's own of errors, whose shape is never served. */
 function listOurSchemas(schemas: Record<string, Schema>): Record<string, Schema> {
-  return Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith('error.')))
+  return Object.fromEntries(
+    Object.entries(schemas).flatMap(([name, schema]) =>
+      name.startsWith('error.') ? [] : [[name, tidyComponent(schema, name)]],
+    ),
+  )
 }
 
 type OperationSource = { meta: ProcedureMeta; procedurePath: string; input: unknown; schemas: Record<string, Schema> }
@@ -133,7 +139,10 @@ type OperationSource = { meta: ProcedureMeta; procedurePath: string; input: unkn
 function complete(operation: GeneratedOperation, source: OperationSource): Operation {
   const { meta, procedurePath, schemas } = source
   const { security: _, parameters: inputs = [], requestBody, responses, ...rest } = operation
-  const parameters = [...inputs.map((parameter) => completeParameter(parameter, source)), ...headerParameters(meta)]
+  const parameters = [
+    ...inputs.map((parameter) => completeParameter(parameter, { ...source, ...readOwner(meta) })),
+    ...headerParameters(meta),
+  ]
   const isPublic = meta.openapi?.protect === false
   return {
     ...rest,
@@ -168,7 +177,7 @@ function toRequestBody(
 ): Pick<Operation, 'requestBody'> {
   const fields = body?.content['application/json']?.schema
   if (!fields) return {}
-  const schema = { ...fields, ...readRules(input) }
+  const schema = tidySchema({ ...fields, ...readRules(input) }, readOwner(meta).owner)
   const isRequired = (schema.required ?? []).length > 0
   const content = {
     'application/json': { schema, example: meta.example ?? buildExample(schema, schemas, readOwner(meta)) },
@@ -181,12 +190,24 @@ function toSuccessResponse(
   { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
 ): Response {
   const headers = successHeaders(meta)
-  if (meta.status === 204) return { description: 'Done', headers }
-  const schema = generated?.content?.['application/json']?.schema ?? {}
-  const description = meta.status === 201 ? 'Created' : meta.status === 202 ? 'Accepted' : 'Done'
+  if (meta.status === 204) return { description: 'No content', headers }
+  const schema = tidySchema(generated?.content?.['application/json']?.schema ?? {}, readOwner(meta).owner)
   return {
-    description,
+    description: describeResult(schema, schemas),
     headers,
     content: { 'application/json': { schema, example: buildExample(schema, schemas, readOwner(meta)) } },
   }
+}
+
+/** Returns the description of the schema, or of the components that it chooses from, or names the items of a list. */
+function describeResult(schema: Schema, schemas: Record<string, Schema>): string {
+  const { description, items = schema.properties?.['items']?.items, anyOf = [schema], oneOf = anyOf } = schema
+  if (description !== undefined) return String(description)
+  if (items) return `The ${toWords(readName(items.$ref))}s`
+  const descriptions = oneOf.flatMap(({ $ref }) => schemas[readName($ref)]?.['description'] ?? [])
+  return descriptions.join('; or: ') || 'An empty object'
+}
+
+function readName(reference = ''): string {
+  return reference.split('/').at(-1) ?? ''
 }

@@ -1,7 +1,9 @@
 import { CUSTOM_EVENT, EVENT_TYPES, type Resource } from '../../scope/event-types.ts'
 import { buildExample } from './example.ts'
 import type { Document, Operation, Parameter, Schema } from './document.ts'
+import { toWords } from './field-descriptions.ts'
 import { header, ID } from './other-paths.ts'
+import { tidySchema } from './tidy-schema.ts'
 
 /** The schemas of what webhooks send as `resource`. */
 const RESOURCE_SCHEMAS: Record<Resource, string> = {
@@ -34,7 +36,7 @@ export const EVENT_PARAMETERS: Record<string, Parameter> = {
 export function eventSchemas(schemas: Document['components']['schemas']): Record<string, Schema> {
   const run = withoutFields(schemas['Run'] ?? {}, ['input', 'output', 'variables'])
   const kinds = new Map(listTypes().map(([, info]) => [toKind(info), toSchema(info)]))
-  return { WebhookEvent: EVENT, RunSummary: run, ...Object.fromEntries(kinds) }
+  return { WebhookEvent: EVENT_WITH_RESOURCE, RunSummary: run, ...Object.fromEntries(kinds) }
 }
 
 type TypeInfo = { description: string; data: readonly string[]; resource?: Resource; hasPayload?: true }
@@ -53,6 +55,7 @@ function toKind({ data, resource }: TypeInfo): string {
 
 const EVENT: Schema = {
   type: 'object',
+  description: 'The body of every call to a webhook endpoint',
   required: ['type', 'timestamp', 'id', 'sequence', 'workspaceId', 'data'],
   properties: {
     type: { type: 'string', description: 'The type of the event' },
@@ -76,6 +79,17 @@ const PAYLOAD: Schema = {
   additionalProperties: true,
   description: 'The data that the sender gave; null without data and after the deletion of the contact',
   examples: [{ total: 120 }],
+}
+
+const EVENT_WITH_RESOURCE: Schema = {
+  ...EVENT,
+  properties: {
+    ...EVENT.properties,
+    resource: {
+      description:
+        'What the event is about, when it is sent; null if it does not exist any more. Absent if `payload` is `thin`',
+    },
+  },
 }
 
 function withoutFields(schema: Schema, names: string[]): Schema {
@@ -123,11 +137,12 @@ function toDataSchema({ data }: TypeInfo): Schema {
     const value: Schema = NUMBERS.has(field) ? { type: 'string' } : ID_SCHEMA
     return [field, name === field ? value : { ...value, type: ['string', 'null'] }]
   })
-  return {
+  const schema: Schema = {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: data.filter((name) => !name.endsWith('?')).map(toField),
   }
+  return tidySchema(schema, 'webhookData')
 }
 
 function toField(name: string): string {
@@ -145,7 +160,9 @@ function toPayload({ hasPayload }: TypeInfo): Record<string, Schema> {
 }
 
 function toSchema(info: TypeInfo): Schema {
+  const subjects = info.data.map(toField).filter((name) => name.endsWith('Id'))
   return {
+    description: `Events about the ${subjects.map((name) => toWords(name.slice(0, -'Id'.length))).join(', ')}`,
     allOf: [
       { $ref: '#/components/schemas/WebhookEvent' },
       {

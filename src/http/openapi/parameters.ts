@@ -3,6 +3,8 @@ import type { ApiScope } from '../../trpc/api-scopes.ts'
 import type { ProcedureMeta } from '../../trpc/rest.ts'
 import type { Operation, Parameter, Reference, Schema } from './document.ts'
 import { buildExample } from './example.ts'
+import { describeField } from './field-descriptions.ts'
+import { tidySchema } from './tidy-schema.ts'
 
 /** The header parameters, which operations refer to. */
 export const PARAMETERS: Record<string, Parameter> = {
@@ -48,13 +50,15 @@ export function headerParameters({ openapi, withoutWorkspace, idempotent }: Proc
  */
 export function completeParameter(
   parameter: Parameter,
-  { input, schemas }: { input: unknown; schemas: Record<string, Schema> },
+  { input, schemas, owner }: { input: unknown; schemas: Record<string, Schema>; owner: string },
 ): Parameter {
   const { name } = parameter
   const field = input instanceof z.ZodObject ? input.shape[name] : undefined
-  const { description, examples } = { ...parameter.schema, ...readMeta(field) }
+  const { description = describeField(name, owner), examples } = { ...parameter.schema, ...readMeta(field) }
+  const { description: _, ...schema } = tidySchema(parameter.schema, owner)
   return {
     ...parameter,
+    schema,
     ...(typeof description === 'string' ? { description } : {}),
     example: Array.isArray(examples) ? examples[0] : buildExample(parameter.schema, schemas, { name }),
   }

@@ -33,12 +33,14 @@ export const ERROR_SCHEMAS: Record<string, Schema> = {
   },
   ErrorWithoutCode: {
     type: 'object',
-    properties: { error: { type: 'string' } },
+    description: 'An error whose status says what is wrong',
+    properties: { error: { type: 'string', description: 'The error in words' } },
     required: ['error'],
     additionalProperties: false,
   },
   Error: {
     type: 'object',
+    description: 'An error with a stable code',
     properties: {
       error: { type: 'string', description: 'What is wrong and what to change' },
       code: { $ref: '#/components/schemas/ErrorCode' },

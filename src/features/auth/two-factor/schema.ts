@@ -25,10 +25,12 @@ export const TwoFactorStarted = z
   .meta({ id: 'TwoFactorStarted' })
 export type TwoFactorStarted = z.infer<typeof TwoFactorStarted>
 
-export const TotpUri = z.object({ totpURI })
+export const TotpUri = z.object({ totpURI }).meta({ description: 'The secret of the authenticator app' })
 export type TotpUri = z.infer<typeof TotpUri>
 
-export const BackupCodes = z.object({ status: z.literal(true), backupCodes })
+export const BackupCodes = z
+  .object({ status: z.literal(true), backupCodes })
+  .meta({ description: 'The new recovery codes; the earlier ones have ended' })
 export type BackupCodes = z.infer<typeof BackupCodes>
 
 export const VerifyCode = z.strictObject({

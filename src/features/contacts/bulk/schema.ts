@@ -33,10 +33,12 @@ export type BulkResult = z.infer<typeof BulkResult>
 
 const count = z.int()
 
-export const BulkResults = z.object({
-  results: z.array(BulkResult),
-  counts: z
-    .object({ created: count, updated: count, unchanged: count, failed: count })
-    .meta({ description: 'The items by their status; several of one person count each' }),
-})
+export const BulkResults = z
+  .object({
+    results: z.array(BulkResult).meta({ description: 'The results in the order of the items' }),
+    counts: z
+      .object({ created: count, updated: count, unchanged: count, failed: count })
+      .meta({ description: 'The items by their status; several of one person count each' }),
+  })
+  .meta({ description: 'The outcome of each item' })
 export type BulkResults = z.infer<typeof BulkResults>

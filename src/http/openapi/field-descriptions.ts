@@ -1,0 +1,90 @@
+import { AUTOMATION } from './descriptions/automation.ts'
+import { COMPONENTS } from './descriptions/components.ts'
+import { MESSAGING } from './descriptions/messaging.ts'
+import { WORKSPACE } from './descriptions/workspace.ts'
+
+/** Descriptions by field, by the component, tag or field that has them. */
+export type FieldTexts = Record<string, Record<string, string>>
+
+/** Fields that mean the same wherever they occur. */
+const COMMON: Record<string, string> = {
+  createdAt: 'Time of creation',
+  updatedAt: 'Time of the last change',
+  items: 'The items of this page; all of them if the list has no pages',
+  counts: 'Numbers by status',
+  durationMs: 'Duration in milliseconds',
+}
+
+const RESULT = { status: 'Outcome of the item' }
+
+const SHARED: FieldTexts = {
+  error: {
+    name: 'Name of the class of the error',
+    code: 'Stable code of the error',
+    message: 'The error in words, and what to change',
+    stepId: 'ID of the step that failed; null if none did',
+    providerCode: 'Code of the provider; null if it has none',
+    retryable: 'True if a new attempt may succeed',
+    error: 'What is wrong and what to change',
+  },
+  count: {
+    total: 'Number in all',
+    created: 'Number of created ones',
+    updated: 'Number of changed ones',
+    unchanged: 'Number of those without a change',
+    failed: 'Number of failed ones',
+    pending: 'Number of those that wait',
+    queued: 'Number of those that are sent as soon as possible',
+    scheduled: 'Number of those that are sent later',
+    started: 'Number of started ones',
+    sending: 'Number of those in the hands of a worker',
+    sent: 'Number of those that the provider sent',
+    delivered: 'Number of delivered ones',
+    read: 'Number of those that were read',
+    skipped: 'Number of those that are sent nothing',
+    canceled: 'Number of canceled ones',
+    unknown: 'Number of those whose delivery is not known',
+  },
+  bulkContactResult: RESULT,
+  bulkMessageResult: RESULT,
+  bulkStartResult: RESULT,
+}
+
+const TEXTS: FieldTexts = { ...MESSAGING, ...AUTOMATION, ...WORKSPACE, ...SHARED }
+
+/** Names that mark a form of a resource, whose fields are the same. */
+const FORMS = /^(?:Published|Imported|Simulated|Full|Own)(?=[A-Z])|With[A-Z]\w*$|Summary$/g
+
+/**
+ * Returns the description of a field that has none of its own, from the texts of its owner or the common ones. An ID is that
+ * of what it names: `ID of the contact` for `contactId`.
+ */
+export function describeField(name: string, owner: string): string | undefined {
+  const resource = owner.replaceAll(FORMS, '')
+  const texts = TEXTS[toKey(resource)] ?? {}
+  if (Object.hasOwn(texts, name)) return texts[name]
+  if (Object.hasOwn(COMMON, name)) return COMMON[name]
+  if (name === 'id') return `ID of the ${toWords(resource)}`
+  const [, noun, plural] = /^(.+)Id(s?)$/.exec(name) ?? []
+  return noun === undefined ? undefined : `ID${plural} of the ${toWords(noun)}${plural}`
+}
+
+export function describeComponent(name: string): string | undefined {
+  return COMPONENTS[name]
+}
+
+/** Returns the singular of a name in camel case: `apiKey` for `ApiKey` and `api-keys`. */
+function toKey(name: string): string {
+  return name
+    .replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    .replace(/(?<!s)s$/, '')
+}
+
+/** Splits a name into words: `API key` for `ApiKey`. */
+export function toWords(name: string): string {
+  return toKey(name)
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()
+    .replace(/^api\b/, 'API')
+}
