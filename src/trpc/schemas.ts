@@ -36,16 +36,6 @@ export function line(max: number) {
 /** An id in a path or body. Its form is not checked here: a malformed id is answered like the id of a missing row. */
 export const id = z.string().meta({ format: 'uuid' })
 
-/** A member, an API key or another one who did something. The system has no ID. */
-export const actor = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
-
-export const createdBy = actor.meta({
-  description:
-    'Who created it: a member (`user`), an API key (`key`) or Parley itself (`system`). The name is null if it is not known any more',
-  examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
-})
-export type CreatedBy = z.infer<typeof createdBy>
-
 const MAX_DEPTH = 32
 
 /** A free-form JSON object that Postgres can store, with a limited depth. */
@@ -114,6 +104,23 @@ export function toPage<T extends z.ZodType>(item: T) {
       .meta({ description: 'Send it as `cursor` to read the next page. Absent on the last page' }),
   })
 }
+
+/**
+ * A text in an answer that has one of these values. They are documented and not checked, since a later version may have
+ * stored others, which this one returns during an upgrade.
+ */
+export function openEnum(values: readonly string[]) {
+  return z.string().meta({ enum: [...values] })
+}
+
+export const createdBy = z
+  .object({ type: openEnum(['user', 'key', 'system']), id: id.nullable(), name: z.string().nullable() })
+  .meta({
+    description:
+      'Who created it: a member (`user`), an API key (`key`) or Parley itself (`system`). The name is null if it is not known any more',
+    examples: [{ type: 'user', id: '0199a7a0-0000-7000-8000-000000000001', name: 'Dana Demo' }],
+  })
+export type CreatedBy = z.infer<typeof createdBy>
 
 const DATE_TIME = { override: { type: 'string', format: 'date-time' } } as const
 

@@ -11,8 +11,12 @@ const OVERLAP_MAX = 7 * DAY
 
 const name = text(120).meta({ examples: ['Booking system'] })
 
+const scope = z
+  .enum(GRANTS, 'must be a scope such as contacts:read, or full, read_only or send_only')
+  .meta({ id: 'ApiScope' })
+
 const scopes = z
-  .array(z.enum(GRANTS, 'must be a scope such as contacts:read, or full, read_only or send_only'))
+  .array(scope)
   .min(1, 'must have at least one scope')
   .max(GRANTS.length, 'must name each scope once')
   .transform((names) => [...new Set(names)])
@@ -71,7 +75,7 @@ export const ApiKey = z
     name: z.string().meta({ examples: ['Booking system'] }),
     status: z.enum(['active', 'expired', 'revoked']),
     lastFour: z.string().meta({ description: 'The last four characters of the secret', examples: ['x7Kq'] }),
-    scopes: z.array(z.enum(GRANTS)),
+    scopes: z.array(scope),
     ipRanges: z.array(z.string()).nullable(),
     channelIds: z.array(id).nullable(),
     limitPerMinute: z.int(),

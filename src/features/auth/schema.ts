@@ -49,7 +49,7 @@ export const User = z
 export type User = z.infer<typeof User>
 
 const workspaces = z
-  .array(z.object({ id, name: z.string(), role: z.enum(ROLES) }))
+  .array(z.object({ id, name: z.string(), role: z.enum(ROLES) }).meta({ id: 'WorkspaceOfUser' }))
   .meta({ description: 'The workspaces of the user. Send the id of one in the x-tenant-id header' })
 
 const token = z.null().meta({ description: 'Always null: the token is sent in the cookie only' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createdBy, id, lastEventId, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
+import { createdBy, id, lastEventId, openEnum, page, text, timestamp, toPage } from '../../trpc/schemas.ts'
 import { phone } from '../contacts/schema.ts'
 import { AudienceInput, params } from './audience/schema.ts'
 import { Schedule } from './schedule.ts'
@@ -17,21 +17,23 @@ export const recipientStatus = z.enum([
 ])
 
 /** Number of recipients, in total and by status: the statuses add up to the total. */
-export const Counts = z.object({
-  total: z.int(),
-  pending: z.int(),
-  sending: z.int(),
-  sent: z.int(),
-  delivered: z.int(),
-  read: z.int(),
-  failed: z.int(),
-  skipped: z.int(),
-  canceled: z.int(),
-  unknown: z.int(),
-  accepted: z.int().meta({ description: 'Recipients of whom the provider accepted a message' }),
-  replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
-  optedOut: z.int().meta({ description: 'Recipients who opted out of marketing within 72 hours after the message' }),
-})
+export const Counts = z
+  .object({
+    total: z.int(),
+    pending: z.int(),
+    sending: z.int(),
+    sent: z.int(),
+    delivered: z.int(),
+    read: z.int(),
+    failed: z.int(),
+    skipped: z.int(),
+    canceled: z.int(),
+    unknown: z.int(),
+    accepted: z.int().meta({ description: 'Recipients of whom the provider accepted a message' }),
+    replied: z.int().meta({ description: 'Recipients who wrote within 72 hours after the message' }),
+    optedOut: z.int().meta({ description: 'Recipients who opted out of marketing within 72 hours after the message' }),
+  })
+  .meta({ id: 'BroadcastCounts' })
 export type Counts = z.infer<typeof Counts>
 
 const frequencyCap = z.strictObject({ max: z.int().min(1).max(100), hours: z.int().min(1).max(720) })
@@ -58,9 +60,11 @@ export const Broadcast = z
     frequencyCap: frequencyCap.nullable(),
     requiresOptIn: z.boolean(),
     counts: Counts,
-    pausedReason: z.string().nullable().meta({
-      description: '`user`, `quality`, `template_paused`, `billing`, `auth`, `account` or `failure_rate`',
-    }),
+    pausedReason: openEnum(['user', 'quality', 'template_paused', 'billing', 'auth', 'account', 'failure_rate'])
+      .nullable()
+      .meta({
+        description: 'Why it is paused: a member, or a problem that further messages would have; null otherwise',
+      }),
     failureReason: z.string().nullable().meta({ description: '`audience_empty`, or the code of the error' }),
     snapshotAt: timestamp.nullable().meta({ description: 'Time at which the list of recipients was complete' }),
     scheduledAt: timestamp.nullable(),

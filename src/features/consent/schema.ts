@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { id, page, text, timestamp, timestampInput } from '../../trpc/schemas.ts'
+import { id, openEnum, page, text, timestamp, timestampInput } from '../../trpc/schemas.ts'
+import { ConsentSource } from '../contacts/schema.ts'
 import { KEYWORD_LANGUAGES } from './keyword-lists.ts'
 import { KEYWORD_LENGTH_MAX, normalizeKeyword } from './keywords.ts'
 
@@ -14,10 +15,16 @@ export const ConsentEntry = z
     id,
     purpose,
     state,
-    source: z.enum(['api', 'keyword', 'import', 'workflow', 'provider', 'manual']),
-    actor: z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() }).meta({
-      description: 'The one who changed it: a user, a workflow, the contact itself by a keyword, or the provider',
-    }),
+    source: ConsentSource,
+    actor: z
+      .object({
+        type: openEnum(['contact', 'user', 'key', 'workflow', 'system']),
+        id: id.nullable(),
+        name: z.string().nullable(),
+      })
+      .meta({
+        description: 'The one who changed it: a user, a workflow, the contact itself by a keyword, or the provider',
+      }),
     text: z.string().nullable().meta({ description: 'The text that the contact saw or wrote' }),
     keyword: z.string().nullable(),
     channelId: id.nullable(),

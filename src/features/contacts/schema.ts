@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { areFieldsBounded, FIELDS_TOO_LARGE } from '../../steps/contacts/contact-fields.ts'
 import { tagName } from '../tags/schema.ts'
 import { toE164 } from '../../platform/phone.ts'
-import { json, id, timestamp, page, toPage, text, timezone } from '../../trpc/schemas.ts'
+import { json, id, openEnum, timestamp, page, toPage, text, timezone } from '../../trpc/schemas.ts'
 
 const PHONE = 'must be in international format, such as +14155550100'
 
@@ -29,6 +29,8 @@ const email = z.email('must be an email address').max(254)
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as pt-BR')
 const marketing = z.enum(['unknown', 'opted_in', 'opted_out'])
 
+export const ConsentSource = openEnum(['api', 'keyword', 'import', 'workflow', 'provider', 'manual'])
+
 export const Contact = z
   .object({
     id,
@@ -44,7 +46,7 @@ export const Contact = z
     timezone: z.string().nullable(),
     fields: z.record(z.string(), z.unknown()),
     tags: z.array(z.object({ id, name: z.string(), color: z.string() })),
-    consent: z.object({ marketing, source: z.string().nullable(), at: timestamp.nullable() }),
+    consent: z.object({ marketing, source: ConsentSource.nullable(), at: timestamp.nullable() }),
     blocked: z.boolean().meta({ description: 'A blocked contact is sent nothing and starts no runs' }),
     externalId: z.string().nullable(),
     source: z.enum(['api', 'import', 'inbound', 'manual', 'workflow']),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MessageMedia } from '../media/schema.ts'
-import { actor, id, lastEventId, page, text, timestamp, timestampInput, toPage } from '../../trpc/schemas.ts'
+import { id, timestamp, page, toPage, text, lastEventId, openEnum, timestampInput } from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -15,6 +15,24 @@ const MessageStatus = z.enum([
   'failed',
   'canceled',
 ])
+const MessageType = openEnum([
+  'text',
+  'image',
+  'video',
+  'audio',
+  'document',
+  'sticker',
+  'location',
+  'contacts',
+  'reaction',
+  'interactive',
+  'button',
+  'order',
+  'template',
+  'note',
+  'unsupported',
+])
+const SenderType = openEnum(['contact', 'user', 'key', 'workflow', 'broadcast', 'system'])
 const Direction = z.enum(['inbound', 'outbound'])
 
 const MESSAGE_BODY_MAX = 4096
@@ -31,7 +49,7 @@ export const Conversation = z
     assigneeId: id.nullable(),
     unreadCount: z.int(),
     lastMessage: z
-      .object({ id, body: z.string().nullable(), direction: Direction, type: z.string(), at: z.iso.datetime() })
+      .object({ id, body: z.string().nullable(), direction: Direction, type: MessageType, at: z.iso.datetime() })
       .nullable(),
     lastMessageAt: timestamp.nullable(),
     lastInboundAt: timestamp.nullable(),
@@ -69,9 +87,9 @@ export const Message = z
     direction: z
       .enum(['inbound', 'outbound', 'internal'])
       .meta({ description: '`internal` is a note that only members of the workspace see' }),
-    type: z.string().meta({
+    type: MessageType.meta({
       description:
-        '`text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `reaction`, `interactive` for options and links, `template`, `note`, or another kind that the customer sent',
+        'Kind of the message. `interactive` has options or a link, `button` is the choice of an option, `unsupported` has content that the provider does not pass on',
     }),
     body: z.string().nullable(),
     content: z.record(z.string(), z.unknown()).nullable().meta({
@@ -91,7 +109,7 @@ export const Message = z
         hint: z.string().nullable().default(null).meta({ description: 'Suggested remedy' }),
       })
       .nullable(),
-    sender: actor,
+    sender: z.object({ type: SenderType, id: id.nullable(), name: z.string().nullable() }),
     runId: id.nullable(),
     stepId: z.string().nullable(),
     broadcastId: id.nullable(),

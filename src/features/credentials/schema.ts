@@ -28,6 +28,7 @@ const placement = z
     },
   )
   .meta({
+    id: 'CredentialPlacement',
     description:
       'The place of the secret in a request: `Authorization: Bearer`, `Authorization: Basic` with the secret as password, a header, or a query parameter',
     examples: [{ type: 'header', name: 'X-Api-Key' }],

@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { id, page, pageLimit, timestamp, toPage } from '../../trpc/schemas.ts'
+import { id, openEnum, page, pageLimit, timestamp, toPage } from '../../trpc/schemas.ts'
 
 const KINDS = ['message', 'event', 'timer', 'start', 'cancel', 'fail', 'result', 'signal'] as const
 
 export const DeadLetter = z
   .object({
     id: id.meta({ description: 'The ID of the mailbox item' }),
-    kind: z.string().meta({
-      description: `What the item was: ${KINDS.join(', ')}`,
-      examples: ['message'],
-    }),
+    kind: openEnum(KINDS).meta({ description: 'What the item was', examples: ['message'] }),
     contactId: id.nullable(),
     conversationId: id.nullable(),
     messageId: id.nullable().meta({ description: 'The message, for the kinds `message` and `event`' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { id, pageLimit, timestamp } from '../../trpc/schemas.ts'
+import { RunStarter } from '../runs/schema.ts'
 
 const OUTCOMES = [
   'no_match',
@@ -94,7 +95,7 @@ const Link = z.discriminatedUnion('kind', [
       id: id.meta({ description: 'Deduplication ID: the same event never starts a workflow twice' }),
       type: z.string(),
       message: z.object({ id, body: z.string().nullable() }).nullable(),
-      startedBy: z.object({ type: z.string(), id: id.nullable() }),
+      startedBy: RunStarter,
     })
     .meta({ description: 'The event that started the chain' }),
   z

@@ -29,7 +29,7 @@ const Media = z
     path: ['filename'],
   })
   .refine(hasOneSource, ONE_SOURCE)
-  .meta(SOURCE_SCHEMA)
+  .meta({ id: 'MessageFile', ...SOURCE_SCHEMA })
 
 const button = z.strictObject({ id: text(OPTION_ID_MAX), title: text(LIST_TITLE_MAX) })
 
@@ -56,6 +56,7 @@ const TemplateChoice = z
     path: ['language'],
   })
   .meta({
+    id: 'TemplateChoice',
     oneOf: [{ required: ['templateId'] }, { required: ['name'] }],
     dependentRequired: { name: ['language'], language: ['name'] },
   })

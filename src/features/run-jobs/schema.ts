@@ -13,6 +13,7 @@ const RunFilter = z
     message: 'requires `workflowId`, because versions are numbered per workflow',
   })
   .meta({
+    id: 'RunFilter',
     description: 'The filters of `GET /api/runs`',
     examples: [{ status: 'failed', workflowId: '0199a7a0-0000-7000-8000-000000000001' }],
   })

@@ -1,9 +1,30 @@
 import { z } from 'zod'
 import { eventName } from '../../engine/language/definition/names.ts'
-import { json, jsonValue, id, timestamp, page, toPage, text, lastEventId, timestampInput } from '../../trpc/schemas.ts'
+import {
+  json,
+  jsonValue,
+  id,
+  timestamp,
+  page,
+  toPage,
+  text,
+  lastEventId,
+  openEnum,
+  timestampInput,
+} from '../../trpc/schemas.ts'
+import { workflowLanguage } from '../../workflow-language.ts'
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'expired'])
 export const WaitingFor = z.enum(['reply', 'timer', 'event', 'result'])
+
+const TriggerType = openEnum([...workflowLanguage.triggers.keys(), 'workflow'])
+export const RunStarter = z.object({ type: openEnum(['user', 'key', 'run', 'trigger', 'system']), id: id.nullable() })
+const RunWaiting = z
+  .object({ for: WaitingFor, until: timestamp.nullable(), stepId: z.string() })
+  .meta({ id: 'RunWaiting' })
+const RunError = z
+  .object({ code: z.string(), message: z.string(), stepId: z.string().nullable() })
+  .meta({ id: 'RunError' })
 
 export const Run = z
   .object({
@@ -16,15 +37,15 @@ export const Run = z
       .meta({ description: 'True if the run executed the draft instead of that version; only in mode `dry_run`' }),
     status: RunStatus,
     mode: z.enum(['live', 'dry_run']),
-    trigger: z.object({ type: z.string(), eventId: id, messageId: id.nullable() }),
+    trigger: z.object({ type: TriggerType, eventId: id, messageId: id.nullable() }),
     contactId: id.nullable(),
     conversationId: id.nullable(),
     parentRunId: id.nullable().meta({ description: 'The run that started this one' }),
     input: z.unknown(),
     output: z.unknown(),
     variables: z.record(z.string(), z.unknown()),
-    waiting: z.object({ for: WaitingFor, until: timestamp.nullable(), stepId: z.string() }).nullable(),
-    error: z.object({ code: z.string(), message: z.string(), stepId: z.string().nullable() }).nullable(),
+    waiting: RunWaiting.nullable(),
+    error: RunError.nullable(),
     replayOf: id.nullable(),
     rootRunId: id,
     replayFromStepId: z.string().nullable(),
@@ -36,7 +57,7 @@ export const Run = z
     stepsCount: z.int(),
     messagesSent: z.int(),
     hasDeliveryFailures: z.boolean().meta({ description: 'True if a message of the run could not be delivered' }),
-    startedBy: z.object({ type: z.string(), id: id.nullable() }),
+    startedBy: RunStarter,
     queuedAt: timestamp,
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),

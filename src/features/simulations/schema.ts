@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { duration } from '../../engine/language/definition/duration.ts'
 import { HOUR } from '../../platform/time.ts'
 import { json, jsonValue, id, timestamp, text, timestampText } from '../../trpc/schemas.ts'
-import { RunStatus, RunStep, WaitingFor } from '../runs/schema.ts'
+import { Run, RunStatus, RunStep } from '../runs/schema.ts'
 import { draft } from '../workflows/schema.ts'
 
 const ENTRIES_MAX = 200
@@ -24,6 +24,7 @@ export const Dialogue = z
   )
   .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
   .meta({
+    id: 'Dialogue',
     description: 'Messages of the customer and events, in order',
     examples: [[{ type: 'message', body: 'Hi' }]],
   })
@@ -32,26 +33,28 @@ export type Dialogue = z.output<typeof Dialogue>
 /** Types of triggers that start one workflow by name; the others are events, which start any workflow with a match. */
 export const CALL_TRIGGER_TYPES = ['api', 'manual', 'webhook', 'schedule', 'workflow'] as const
 
-export const StartedBy = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.enum(CALL_TRIGGER_TYPES), data: json.optional() }),
-  z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
-  z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
-  z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
-  z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
-  z
-    .strictObject({
-      type: z.literal('broadcast_replied'),
-      broadcastId: id.optional().meta({ description: 'The broadcast that the trigger names, if absent' }),
-      afterMs: z
-        .int()
-        .min(0)
-        .max(REPLY_MS)
-        .default(0)
-        .meta({ description: 'Milliseconds from the message of the broadcast to the reply' }),
-    })
-    .meta({ description: 'The first message of the dialogue is the reply' }),
-  z.strictObject({ type: z.literal('event'), event: eventName, data: jsonValue.optional() }),
-])
+export const StartedBy = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.enum(CALL_TRIGGER_TYPES), data: json.optional() }),
+    z.strictObject({ type: z.enum(['conversation_opened', 'conversation_closed', 'contact_created']) }),
+    z.strictObject({ type: z.literal('contact_updated'), fields: z.array(text(200)).max(100).default([]) }),
+    z.strictObject({ type: z.enum(['tag_added', 'tag_removed']), tag: text(50) }),
+    z.strictObject({ type: z.enum(['group_joined', 'group_left']), groupId: id }),
+    z
+      .strictObject({
+        type: z.literal('broadcast_replied'),
+        broadcastId: id.optional().meta({ description: 'The broadcast that the trigger names, if absent' }),
+        afterMs: z
+          .int()
+          .min(0)
+          .max(REPLY_MS)
+          .default(0)
+          .meta({ description: 'Milliseconds from the message of the broadcast to the reply' }),
+      })
+      .meta({ description: 'The first message of the dialogue is the reply' }),
+    z.strictObject({ type: z.literal('event'), event: eventName, data: jsonValue.optional() }),
+  ])
+  .meta({ id: 'SimulatedTrigger' })
 export type StartedBy = z.output<typeof StartedBy>
 
 export const ContactFacts = z
@@ -67,6 +70,7 @@ export const ContactFacts = z
     blocked: z.boolean(),
   })
   .partial()
+  .meta({ id: 'SimulatedContact' })
 export type ContactFacts = z.output<typeof ContactFacts>
 
 /** Start of the virtual clock: in this century, so that every time computed from it can be stored. */
@@ -109,7 +113,9 @@ export const SimulateWorkflow = z
 export type SimulateWorkflow = z.output<typeof SimulateWorkflow>
 
 /** Fields of a step that are compared. */
-const Compared = RunStep.pick({ status: true, input: true, output: true, branch: true, error: true })
+const Compared = RunStep.pick({ status: true, input: true, output: true, branch: true, error: true }).meta({
+  id: 'ComparedStep',
+})
 
 export const StepDifference = z.object({
   stepId: z.string(),
@@ -131,8 +137,8 @@ export const SimulatedRun = z
     input: z.unknown(),
     output: z.unknown(),
     variables: z.record(z.string(), z.unknown()),
-    waiting: z.object({ for: WaitingFor, until: timestamp.nullable(), stepId: z.string() }).nullable(),
-    error: z.object({ code: z.string(), message: z.string(), stepId: z.string().nullable() }).nullable(),
+    waiting: Run.shape.waiting,
+    error: Run.shape.error,
     steps: z.array(RunStep),
   })
   .meta({ id: 'SimulatedRun' })

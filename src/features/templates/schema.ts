@@ -26,6 +26,7 @@ const status = z.enum([
 ])
 
 const components = TemplateComponents.superRefine(addProblems).meta({
+  id: 'TemplateComponents',
   description: `Header, body, footer and buttons in the shape of the Cloud API. The texts of the header (at most 60 characters and 1 variable) and of the body (at most 1024 characters) have either named variables, such as {{first_name}}, or positional ones, {{1}}, {{2}} and so on; each needs an example. The footer has at most 60 characters. There are at most 10 buttons with texts of at most 25 characters, among them at most 2 of type URL and 1 each of types PHONE_NUMBER, COPY_CODE and FLOW.`,
 })
 

@@ -61,7 +61,7 @@ const config = z
       .optional()
       .meta({ description: 'The credential that calls carry. Its allowed hosts must contain the host of the URL' }),
   })
-  .meta({ examples: [{ method: 'GET', url: 'https://api.example.com/quote' }] })
+  .meta({ id: 'ToolRequest', examples: [{ method: 'GET', url: 'https://api.example.com/quote' }] })
 
 function isCallable(text: string): boolean {
   if (!URL.canParse(text)) return false

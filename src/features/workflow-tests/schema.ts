@@ -20,6 +20,7 @@ export const Expectation = z
     variables: json.meta({ description: 'The variables to compare; others may have any value' }),
   })
   .partial()
+  .meta({ id: 'Expectation' })
 export type Expectation = z.output<typeof Expectation>
 
 export const WorkflowTest = z
@@ -74,15 +75,17 @@ export const RunWorkflowTests = z.strictObject({
 })
 export type RunWorkflowTests = z.infer<typeof RunWorkflowTests>
 
-export const TestOutcome = z.object({
-  testId: id,
-  name: z.string(),
-  status: z.enum(['passed', 'failed', 'not_run']),
-  differences: z.array(z.string()).meta({
-    description: 'Differences to the expectation',
-    examples: [['Message 2: expected "Hi" from the workflow, got none']],
-  }),
-})
+export const TestOutcome = z
+  .object({
+    testId: id,
+    name: z.string(),
+    status: z.enum(['passed', 'failed', 'not_run']),
+    differences: z.array(z.string()).meta({
+      description: 'Differences to the expectation',
+      examples: [['Message 2: expected "Hi" from the workflow, got none']],
+    }),
+  })
+  .meta({ id: 'TestOutcome' })
 export type TestOutcome = z.infer<typeof TestOutcome>
 
 export const TestOutcomes = z

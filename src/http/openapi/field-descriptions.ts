@@ -1,10 +1,8 @@
 import { AUTOMATION } from './descriptions/automation.ts'
-import { COMPONENTS } from './descriptions/components.ts'
+import { BROADCASTS } from './descriptions/broadcasts.ts'
+import { COMPONENTS, type FieldTexts } from './descriptions/components.ts'
 import { MESSAGING } from './descriptions/messaging.ts'
 import { WORKSPACE } from './descriptions/workspace.ts'
-
-/** Descriptions by field, by the component, tag or field that has them. */
-export type FieldTexts = Record<string, Record<string, string>>
 
 /** Fields that mean the same wherever they occur. */
 const COMMON: Record<string, string> = {
@@ -17,40 +15,34 @@ const COMMON: Record<string, string> = {
 
 const RESULT = { status: 'Outcome of the item' }
 
+const ERROR = {
+  name: 'Name of the class of the error',
+  code: 'Stable code of the error',
+  message: 'The error in words, and what to change',
+  stepId: 'ID of the step that failed; null if none did',
+  providerCode: 'Code of the provider; null if it has none',
+  retryable: 'True if a new attempt may succeed',
+}
+
 const SHARED: FieldTexts = {
-  error: {
-    name: 'Name of the class of the error',
-    code: 'Stable code of the error',
-    message: 'The error in words, and what to change',
-    stepId: 'ID of the step that failed; null if none did',
-    providerCode: 'Code of the provider; null if it has none',
-    retryable: 'True if a new attempt may succeed',
-    error: 'What is wrong and what to change',
-  },
+  error: ERROR,
+  runError: ERROR,
   count: {
     total: 'Number in all',
     created: 'Number of created ones',
     updated: 'Number of changed ones',
     unchanged: 'Number of those without a change',
     failed: 'Number of failed ones',
-    pending: 'Number of those that wait',
     queued: 'Number of those that are sent as soon as possible',
     scheduled: 'Number of those that are sent later',
     started: 'Number of started ones',
-    sending: 'Number of those in the hands of a worker',
-    sent: 'Number of those that the provider sent',
-    delivered: 'Number of delivered ones',
-    read: 'Number of those that were read',
-    skipped: 'Number of those that are sent nothing',
-    canceled: 'Number of canceled ones',
-    unknown: 'Number of those whose delivery is not known',
   },
   bulkContactResult: RESULT,
   bulkMessageResult: RESULT,
   bulkStartResult: RESULT,
 }
 
-const TEXTS: FieldTexts = { ...MESSAGING, ...AUTOMATION, ...WORKSPACE, ...SHARED }
+const TEXTS: FieldTexts = { ...MESSAGING, ...BROADCASTS, ...AUTOMATION, ...WORKSPACE, ...SHARED }
 
 /** Names that mark a form of a resource, whose fields are the same. */
 const FORMS = /^(?:Published|Imported|Simulated|Full|Own)(?=[A-Z])|With[A-Z]\w*$|Summary$/g

@@ -130,7 +130,7 @@ const ERROR_RESPONSES: Record<string, ErrorResponse> = {
   },
   500: {
     name: 'InternalError',
-    description: 'Internal error',
+    description: 'The server failed. Quote the request ID when you report it',
     example: {
       error: 'Something went wrong on our side. Quote request id 0199a7a0 when you report it.',
       code: 'internal',

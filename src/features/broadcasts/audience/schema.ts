@@ -27,32 +27,36 @@ const ids = {
 
 const FIELDS_MAX = 100
 
-const AudienceFilter = z.strictObject({
-  marketingConsent: z.enum(['unknown', 'opted_in', 'opted_out']).optional(),
-  language: text(35).optional(),
-  country: text(2).optional(),
-  fields: z
-    .record(text(64), z.union([z.string().max(500), z.number(), z.literal([true, false]), z.null()]))
-    .refine((values) => Object.keys(values).length <= FIELDS_MAX, `must have at most ${FIELDS_MAX} entries`)
-    .optional()
-    .meta({ description: 'Custom fields and their values' }),
-  lastInboundAfter: timestampText.optional(),
-  lastInboundBefore: timestampText.optional(),
-  createdAfter: timestampText.optional(),
-  createdBefore: timestampText.optional(),
-})
+const AudienceFilter = z
+  .strictObject({
+    marketingConsent: z.enum(['unknown', 'opted_in', 'opted_out']).optional(),
+    language: text(35).optional(),
+    country: text(2).optional(),
+    fields: z
+      .record(text(64), z.union([z.string().max(500), z.number(), z.literal([true, false]), z.null()]))
+      .refine((values) => Object.keys(values).length <= FIELDS_MAX, `must have at most ${FIELDS_MAX} entries`)
+      .optional()
+      .meta({ description: 'Custom fields and their values' }),
+    lastInboundAfter: timestampText.optional(),
+    lastInboundBefore: timestampText.optional(),
+    createdAfter: timestampText.optional(),
+    createdBefore: timestampText.optional(),
+  })
+  .meta({ id: 'AudienceFilter' })
 export type AudienceFilter = z.infer<typeof AudienceFilter>
 
-const OneOffRecipient = z.strictObject({
-  phone,
-  name: text(200).optional(),
-  params: params
-    .refine((values) => !Object.hasOwn(values, HEADER_MEDIA), {
-      message: 'is the same for all recipients: set it in the params of the broadcast',
-      path: [HEADER_MEDIA],
-    })
-    .optional(),
-})
+const OneOffRecipient = z
+  .strictObject({
+    phone,
+    name: text(200).optional(),
+    params: params
+      .refine((values) => !Object.hasOwn(values, HEADER_MEDIA), {
+        message: 'is the same for all recipients: set it in the params of the broadcast',
+        path: [HEADER_MEDIA],
+      })
+      .optional(),
+  })
+  .meta({ id: 'OneOffRecipient' })
 
 export const AudienceInput = z.strictObject({
   ...ids,

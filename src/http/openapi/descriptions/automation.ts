@@ -1,4 +1,4 @@
-import type { FieldTexts } from '../field-descriptions.ts'
+import type { FieldTexts } from './components.ts'
 
 const STEP_RESULT = {
   status: 'State of the step',
@@ -80,7 +80,6 @@ export const AUTOMATION: FieldTexts = {
     variables: 'Values of the variables by name',
     waiting: 'What the run waits for; null unless it waits',
     error: 'Why the run failed; null unless it did',
-    parentRunId: 'ID of the run that started this one; null for others',
     contactId: 'ID of the contact; null for a run without one',
     conversationId: 'ID of the conversation; null for a run without one',
     replayOf: 'ID of the run that this one replays; null for others',
@@ -97,7 +96,7 @@ export const AUTOMATION: FieldTexts = {
     steps: 'Executed steps in their order',
     name: 'Name of the test, up to 120 characters',
   },
-  waiting: {
+  runWaiting: {
     for: 'Whether it waits for a reply, a time, an event or the result of a call',
     until: 'Time at which the wait ends in any case; null without a limit',
   },
@@ -118,8 +117,7 @@ export const AUTOMATION: FieldTexts = {
     finishedAt: 'Time at which the step ended; null before',
     durationMs: 'Milliseconds from the beginning to the end; null before the end',
   },
-  simulated: STEP_RESULT,
-  recorded: STEP_RESULT,
+  comparedStep: STEP_RESULT,
   trigger: {
     type: 'Type of the trigger, such as `message_received`',
     eventId: 'ID of the event: no two runs of a workflow have the same one',
@@ -143,7 +141,6 @@ export const AUTOMATION: FieldTexts = {
     runs: 'Runs of the simulation in the order of their start',
     transcript: 'The conversation as the customer sees it',
     effects: 'What live runs would have done beyond messages, such as calls and changes of the contact',
-    diff: 'Differences to the recorded runs',
   },
   transcript: {
     at: 'Time of the message on the virtual clock',
@@ -191,7 +188,6 @@ export const AUTOMATION: FieldTexts = {
     outcome: 'Code of the reason',
     attempts: 'Number of attempts to process the item',
     title: 'Text of the button, up to 20 characters',
-    url: 'Address of the web page',
   },
   after: {
     index: 'Position among the steps of the run',
@@ -236,5 +232,5 @@ export const AUTOMATION: FieldTexts = {
     createdAt: 'Time of creation; null for a built-in tool',
     updatedAt: 'Time of the last change; null for a built-in tool',
   },
-  config: { method: 'Method of the request', url: 'Address of the request, without user name and password' },
+  toolRequest: { method: 'Method of the request', url: 'Address of the request, without user name and password' },
 }

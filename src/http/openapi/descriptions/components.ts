@@ -1,3 +1,6 @@
+/** Descriptions by field, by the component, tag or field that has them. */
+export type FieldTexts = Record<string, Record<string, string>>
+
 /** Descriptions of the component schemas, which are also those of the responses that return them. */
 export const COMPONENTS: Record<string, string> = {
   User: 'A person who can sign in',
@@ -7,6 +10,7 @@ export const COMPONENTS: Record<string, string> = {
   CurrentSession: 'The session of the request with its user and workspaces; null without a session',
   OwnSession: 'A session of the user',
   TwoFactorStarted: 'The secret and the recovery codes of two-factor authentication that is being set up',
+  WorkspaceOfUser: 'A workspace of the user, with the role there',
   Organization: 'A workspace in the form of better-auth',
   FullOrganization: 'A workspace with its members and invitations in the form of better-auth',
   OrganizationMember: 'A member of a workspace in the form of better-auth',
@@ -20,6 +24,8 @@ export const COMPONENTS: Record<string, string> = {
   Evaluation: 'An event that did not start a workflow, with the reason',
   Conversation: 'The conversation with a contact on a channel',
   Message: 'A message of a conversation, or a note of the members',
+  MessageFile: 'A file to send, by its public address or as a stored file',
+  TemplateChoice: 'An approved template with the values of its variables',
   MessageMedia: 'The file of an inbound message',
   BulkMessageResult: 'The outcome of one item of a call for many messages',
   Explanation: 'The chain of causes and effects of a message',
@@ -35,6 +41,13 @@ export const COMPONENTS: Record<string, string> = {
   WebhookSecret: 'The new secret of the webhook of a workflow',
   Run: 'An execution of a workflow',
   RunSummary: 'An execution of a workflow, without input, output and variables',
+  RunWaiting: 'What a run waits for',
+  RunError: 'Why a run failed',
+  ComparedStep: 'The fields of a step that are compared',
+  TestOutcome: 'The result of a test, with the differences to its expectation',
+  Expectation: 'The expected result of a test. Absent fields are not compared',
+  SimulatedContact: 'Facts of the contact in a simulation. Absent ones are those of a sample contact',
+  SimulatedTrigger: 'The event that starts the workflow in a simulation',
   RunStep: 'An executed step of a run',
   BulkStartResult: 'The outcome for one contact of a call that starts many runs',
   Simulation: 'The result of a simulation, of which nothing is stored or sent',
@@ -48,9 +61,14 @@ export const COMPONENTS: Record<string, string> = {
   Group: 'A list of contacts',
   Template: 'A message template that the provider approves',
   Broadcast: 'A template that is sent to many contacts',
+  BroadcastCounts: 'The numbers of recipients of a broadcast',
+  AudienceFilter: 'Conditions that all hold for the contacts that are included',
+  OneOffRecipient: 'A phone number, which becomes a contact when the broadcast starts',
   BroadcastRecipient: 'A contact or phone number that a broadcast goes to',
   BroadcastReport: 'An account of the deliveries of a broadcast',
   Tool: 'An HTTP endpoint or built-in function that workflows can call',
+  ToolRequest: 'The request that a call of a tool makes',
+  ApiScope: 'A scope, or a preset that includes several',
   Credential: 'A secret that HTTP steps and tools send, without the secret itself',
   ApiKey: 'A key with which a program calls this API, without its secret',
   ApiKeyWithSecret: 'A key with which a program calls this API, with its secret',

@@ -1,9 +1,9 @@
-import type { FieldTexts } from '../field-descriptions.ts'
+import type { FieldTexts } from './components.ts'
 
 const OPT_IN =
   'Whether the contact agreed to marketing: `opted_in`, `opted_out`, or `unknown` as long as it said nothing'
 
-const DELIVERY = {
+export const DELIVERY = {
   sentAt: 'Time at which the provider sent the message; null before',
   deliveredAt: 'Time of delivery to the device of the contact; null before',
   readAt: 'Time at which the contact read it; null before, and if the contact does not share this',
@@ -25,7 +25,7 @@ const PARTS = {
   link: 'A button that opens a web page',
 }
 
-/** Fields of contacts, conversations, messages, templates, broadcasts and channels. */
+/** Fields of contacts, conversations and messages. */
 export const MESSAGING: FieldTexts = {
   contact: {
     name: 'Name of the contact, up to 200 characters',
@@ -37,7 +37,6 @@ export const MESSAGING: FieldTexts = {
     timezone: 'IANA time zone of the contact; null for that of its country or the workspace',
     fields: 'Custom fields with their values, at most 64 KB as JSON',
     tags: 'Tags of the contact',
-    addTags: 'Names of tags to add',
     removeTags: 'Names of tags to remove. Tags that the contact does not have are ignored',
     consent: 'Consent to marketing, with the source and time of the last change',
     blocked: 'True for a contact that is sent nothing and starts no runs',
@@ -162,7 +161,6 @@ export const MESSAGING: FieldTexts = {
     flow_action: 'Whether the first screen is opened at once, or asks your server for data',
     navigate_screen: 'Name of the first screen',
   },
-  sticker: { url: 'Public address of the sticker' },
   location: {
     latitude: 'Degrees north of the equator; negative in the south',
     longitude: 'Degrees east of Greenwich; negative in the west',
@@ -175,143 +173,5 @@ export const MESSAGING: FieldTexts = {
     id: 'Your ID of the option, which the reply contains as `buttonId`',
     title: 'Text of the option, up to 24 characters',
     description: 'Second line of the option',
-  },
-  template: {
-    name: 'Name of the template: lower-case letters, digits and underscores, unique with the language on a channel',
-    language: 'Language code of the template, such as `pt_BR`',
-    category: 'Category that decides what the provider charges, and which consent is needed',
-    status: 'State of the approval by the provider',
-    components: 'Header, body, footer and buttons in the shape of the Cloud API',
-    parameterFormat: 'Whether variables have names or positions; null without variables',
-    variables: 'Values that a message needs, in their order',
-    quality: 'Quality rating of the template, if the provider has reported one',
-    rejectionReason: 'Reason of the provider for rejecting it; null otherwise',
-    providerTemplateId: 'ID of the template at the provider; null before it is submitted',
-    submittedAt: 'Time at which it was sent to the provider for approval; null before',
-    lastSyncedAt: 'Time at which its state was last read from the provider; null before',
-    header: 'Text or file of the header; null without one',
-    body: 'Text of the message with the values filled in',
-    footer: 'Text of the footer; null without one',
-    buttons: 'The buttons with their values filled in',
-    workflows: 'Workflows that send the template',
-    broadcasts: 'Broadcasts that send the template',
-    created: 'Number of templates that were added',
-    updated: 'Number of templates that were changed',
-  },
-  variable: {
-    example: 'Example value of the approval; null if it has none',
-    where: 'The component that has the variable',
-    field: 'Name of the variable',
-  },
-  component: {
-    type: 'Kind of the component, also in lower case',
-    format: 'What the header consists of: a text, a file or a location',
-    text: 'Text of the component, which may have variables',
-    example: 'Examples of the variables, which the provider reviews',
-    buttons: 'The buttons, up to 10',
-  },
-  example: {
-    header_text: 'Example of the positional variable of the header',
-    header_text_named_params: 'Examples of the named variable of the header',
-    header_handle: 'Handle of an example file that was uploaded to the provider',
-    body_text: 'One list with an example for each positional variable of the body',
-    body_text_named_params: 'Examples of the named variables of the body',
-  },
-  header_text_named_param: { param_name: 'Name of the variable', example: 'Example of its value' },
-  body_text_named_param: { param_name: 'Name of the variable', example: 'Example of its value' },
-  broadcast: {
-    name: 'Name of the broadcast, up to 120 characters, which contacts do not see',
-    description: 'Note for the members, up to 500 characters; null without one',
-    status: 'Progress of the broadcast. `preparing` lists the recipients before the first message is sent',
-    template: 'The template that is sent',
-    params: 'Values of the variables of the template by their names, which may have placeholders',
-    audience: 'Whom the broadcast goes to: the union of groups, tags, contacts, phone numbers and a filter',
-    schedule: 'Start, time zone and quiet hours; null if it starts when it is sent',
-    frequencyCap: 'Skips contacts who were sent `max` broadcasts within the last `hours`; null for no limit',
-    requiresOptIn: 'True if contacts who did not opt in to marketing are skipped',
-    counts: 'Number of recipients in total and by status',
-    scheduledAt: 'Time at which the broadcast is due to start; null without a schedule',
-    startedAt: 'Time at which sending began; null before',
-    completedAt: 'Time at which the last message was handed over, or the broadcast ended; null before',
-    address: 'Phone number, or the ID by which the channel identifies the contact; null if it has none',
-    skipReason: 'Why the contact is sent nothing, such as `opted_out`; null if it is sent a message',
-    sendable: 'Number of contacts who are sent a message',
-    total: 'Number of contacts of the audience',
-  },
-  broadcastRecipient: {
-    status:
-      'Progress of the message to this recipient. `unknown`: the provider did not confirm that it has the message',
-    skipReason: 'Why nothing is sent, such as `opted_out`; null if the message is sent',
-    error: 'The error of a failed message with its `code` and `message`; null otherwise',
-    params: 'Values of the variables for this recipient',
-    attempt: 'Number of the attempt: 1, and one more for each retry',
-    contact: 'The contact; null if it was deleted',
-    ...DELIVERY,
-    repliedAt: 'Time of the first reply within 72 hours; null without one',
-  },
-  audience: {
-    groupIds: 'IDs of groups whose contacts are included',
-    tagIds: 'IDs of tags whose contacts are included',
-    contactIds: 'IDs of contacts that are included',
-    filter: 'Conditions that all hold for the contacts that are included; null without a filter',
-    exclude: 'Contacts who are sent nothing although they are included',
-  },
-  exclude: {
-    groupIds: 'IDs of groups whose contacts are left out',
-    tagIds: 'IDs of tags whose contacts are left out',
-    contactIds: 'IDs of contacts that are left out',
-  },
-  filter: {
-    marketingConsent: 'Only contacts with this state of consent',
-    language: 'Only contacts with this language tag',
-    country: 'Only contacts of the country with this ISO 3166-1 alpha-2 code',
-    lastInboundAfter: 'Only contacts that wrote at or after this time',
-    lastInboundBefore: 'Only contacts whose last message is older than this time',
-    createdAfter: 'Only contacts that were created at or after this time',
-    createdBefore: 'Only contacts that were created before this time',
-  },
-  recipient: { name: 'Name of the contact if one is created', status: 'Progress of the message to this recipient' },
-  window: { from: 'Time of day at which messages may begin', to: 'Time of day from which messages wait' },
-  frequencyCap: { max: 'The largest number of broadcasts', hours: 'Length of the period in hours' },
-  broadcastReport: {
-    status: 'Progress of the broadcast',
-    counts: 'Number of recipients in total and by status',
-    doubts: 'Messages of which the provider did not confirm that it has them',
-  },
-  snapshot: { at: 'Time at which the list of recipients was complete' },
-  acceptedTwice: {
-    address: 'Phone number, or the ID by which the channel identifies the contact',
-    acceptedCount: 'Number of messages that the provider accepted',
-  },
-  doubt: {
-    total: 'Number of all messages whose delivery was unknown at some time',
-    open: 'Number of those whose delivery is still unknown',
-    address: 'Phone number, or the ID by which the channel identifies the contact',
-    status: 'Present status of the recipient',
-    doubtedAt: 'Time at which the delivery became unknown',
-    settledAt: 'Time at which it became known; null before',
-    settledBy: 'Whether the provider reported the outcome or a member stated it; null before',
-  },
-  channel: {
-    kind: 'The provider of the channel; `sandbox` is the simulated phone that each workspace has',
-    name: 'Name of the channel, up to 120 characters',
-    status: 'Whether messages can be sent: `degraded` after errors of the provider, `disconnected` by a request',
-    statusReason: 'Why it is not connected, in words; null if it is',
-    phoneNumber: 'Phone number of the business in international format; null if it is not known',
-    phoneNumberId: 'ID of the phone number at WhatsApp, which are digits; null for the sandbox',
-    wabaId: 'ID of the WhatsApp Business Account, which are digits; null if it is not known',
-    baseUrl: 'Address of the API of the provider; null for the sandbox',
-    apiVersion: 'Version of the API of the provider, such as `v24.0`; null for the sandbox',
-  },
-  lastAlert: {
-    code: 'Code of the provider',
-    message: 'The alert in words',
-    severity: 'Urgency of the alert',
-    at: 'Time of the alert',
-  },
-  providerWebhook: {
-    error: 'Why it could not be processed; null without a failure',
-    attempts: 'Number of attempts to process it',
-    nextAttemptAt: 'Time of the next attempt; null if there is none',
   },
 }

@@ -1,4 +1,4 @@
-import type { FieldTexts } from '../field-descriptions.ts'
+import type { FieldTexts } from './components.ts'
 
 const NAMED_USER = {
   name: 'Name of the user',
@@ -49,7 +49,6 @@ export const WORKSPACE: FieldTexts = {
   session: SESSION,
   workspace: {
     name: 'Name of the workspace, up to 120 characters',
-    role: 'Role of the user in the workspace',
     timezone: 'IANA time zone of schedules, workflows and contacts without their own',
     language: 'Language code of the workspace, such as `pt_BR`; null without one',
     country: 'ISO 3166-1 alpha-2 code of the country of phone numbers without one; null without one',
@@ -60,6 +59,7 @@ export const WORKSPACE: FieldTexts = {
     name: 'Name of the deleted workspace',
     status: '`deleting` while rows and files are deleted, then `deleted`',
   },
+  workspaceOfUser: { name: 'Name of the workspace', role: 'Role of the user in the workspace' },
   organization: {
     name: 'Name of the workspace',
     logo: 'Always null: workspaces have no logos',
@@ -119,7 +119,7 @@ export const WORKSPACE: FieldTexts = {
     name: 'Name of the credential for people, up to 120 characters',
     allowedHosts: 'Hosts that may receive the secret, over HTTPS',
   },
-  placement: {
+  credentialPlacement: {
     type: 'The place of the secret in a request',
     username: 'User name of basic authentication',
     name: 'Name of the header or query parameter',
