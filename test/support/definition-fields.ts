@@ -1,7 +1,7 @@
 import { DAY } from '../../src/platform/time.ts'
 
 /** A field of a definition as the reference shows it. `initial` is `required`, a default in JSON, or a dash. */
-export type Field = { path: string; type: string; initial: string }
+export type Field = { path: string; type: string; initial: string; meaning: string }
 
 type Schema = {
   $ref?: string
@@ -9,6 +9,7 @@ type Schema = {
   const?: unknown
   enum?: unknown[]
   format?: string
+  description?: string
   default?: unknown
   properties?: Record<string, Schema>
   required?: string[]
@@ -29,7 +30,8 @@ export function listFields(schema: unknown, prefix = ''): Field[] {
     const path = `${prefix}${name}`
     const isRequired = required.includes(name)
     const initial = isRequired ? 'required' : field.default === undefined ? '–' : `\`${JSON.stringify(field.default)}\``
-    return [{ path: `\`${path}\``, type: toTypeText(field), initial }, ...listFieldsWithin(field, path)]
+    const { description: meaning = '' } = field
+    return [{ path: `\`${path}\``, type: toTypeText(field), initial, meaning }, ...listFieldsWithin(field, path)]
   })
 }
 

@@ -21,12 +21,17 @@ function listHeadings(section: string): string[] {
   return [...sectionOf(document, section).matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading)
 }
 
+/** Returns a cell as the description in the schema: a sentence without links. */
+function toText(meaning: string): string {
+  return meaning.replaceAll(/\[([^\]]+)\]\(#[^)]+\)/g, '$1').replace(/^[a-z]/, (letter) => letter.toUpperCase())
+}
+
 function expectFields(heading: string, fields: Field[]): void {
   const [table = ''] = sectionOf(document, heading).split(/^###? /m)
   const rows = listTableRows(table).filter((row) => row.length === 4)
-  const actual = rows.map(([path, type, initial]) => ({ path, type, initial }))
+  const actual = rows.map(([path, type, initial, meaning = '']) => ({ path, type, initial, meaning: toText(meaning) }))
   expect(actual, `fields of "${heading}"`).to.deep.equal(fields)
-  for (const [path, , , meaning] of rows) expect(meaning, `meaning of ${path} of "${heading}"`).to.not.equal('')
+  for (const { path, meaning } of actual) expect(meaning.split(' ').length, `${heading}: ${path}`).to.be.greaterThan(1)
 }
 
 const isBaseField = ({ path }: Field) =>

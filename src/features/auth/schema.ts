@@ -141,6 +141,7 @@ export const OwnSession = z
     ...session,
     token: id.meta({
       description: 'The `id`, by which clients of better-auth name the session; never its secret token',
+      examples: ['0199a7a0-0000-7000-8000-000000000001'],
     }),
     updatedAt: timestamp.meta({ description: 'The time at which the token was issued' }),
   })

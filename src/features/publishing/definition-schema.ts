@@ -3,6 +3,7 @@ import { Definition } from '../../engine/language/definition/definition.ts'
 import type { StepType } from '../../engine/model/step.ts'
 import type { TriggerType } from '../../engine/model/trigger.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
+import { findFieldText } from './definition-texts.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -26,8 +27,30 @@ function build(): JsonSchema {
     triggers: z.array(Trigger).max(maxItems(Definition.shape.triggers)).default([]),
     steps: z.array(Step).max(maxItems(Definition.shape.steps)),
   })
-  const { $schema, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', override: addDiscriminator })
-  return { $schema, title: 'Workflow definition', ...jsonSchema }
+  const { $schema, $defs = {}, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', override: addDiscriminator })
+  addTexts(jsonSchema, ['definition'])
+  for (const [name, type] of Object.entries($defs)) addTexts(type, toOwner(name))
+  return { $schema, title: 'Workflow definition', ...jsonSchema, $defs }
+}
+
+/** Splits the name of a step or trigger into its kind and type: `step_send_message`. */
+function toOwner(name: string): string[] {
+  const [, kind, type] = /^(step|trigger)_(.*)$/.exec(name) ?? []
+  return kind === undefined || type === undefined ? [name.toLowerCase()] : [kind, type]
+}
+
+/** Adds the descriptions of the fields of an object, and of the objects within it. */
+function addTexts(schema: z.core.JSONSchema._JSONSchema, owner: readonly string[]): void {
+  if (typeof schema === 'boolean') return
+  const { properties = {}, items, additionalProperties, anyOf = [] } = schema
+  for (const [name, field] of Object.entries(properties)) {
+    const text = findFieldText([...owner, name])
+    if (typeof field !== 'boolean' && text !== undefined) field.description = text
+    addTexts(field, [...owner, name])
+  }
+  if (additionalProperties) addTexts(additionalProperties, [...owner, '*'])
+  for (const variant of anyOf) addTexts(variant, owner)
+  if (items && !Array.isArray(items)) addTexts(items, [...owner.slice(0, -1), `${owner.at(-1)}[]`])
 }
 
 /** Marks triggers and steps as unions discriminated by `type`, so that validators report errors of that variant only. */
