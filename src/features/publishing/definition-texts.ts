@@ -29,7 +29,7 @@ const TEXTS: Record<string, Record<string, string>> = {
   },
   settings: {
     timezone:
-      'IANA time zone, or `contact` for that of the contact, else of its country if that has one time; by default that of the workspace',
+      "IANA time zone; by default that of the workspace. `contact` uses the contact's time zone, then that of its country if it has only one, then the workspace's",
     reentry: 'Whether a new run starts while another is active, see Re-entry',
     debounce:
       'At most 60s; a run started by a message waits this long for further messages and reads them as one. Default: none',

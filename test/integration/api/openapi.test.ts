@@ -251,6 +251,18 @@ describe('GET /openapi.json', () => {
     }
   })
 
+  it('a response contains a value that the OpenAPI document does not list, as a later version may have stored it', async () => {
+    const owner = await buildWorkspace(app)
+    const { body: sent } = await owner.request('POST', '/api/sandbox/messages', { phone: '+351912345678', body: 'Hi' })
+    const changes = { type: 'poll', sender: { type: 'partner', id: null, name: null } }
+    await app.system.db('messages').where({ tenant_id: owner.tenantId, id: sent.id }).update(changes)
+    const { status, body } = await owner.request('GET', `/api/messages/${sent.id}`)
+    expect([status, body.type, body.sender.type]).to.deep.equal([200, 'poll', 'partner'])
+    const { type, sender } = document.components.schemas['Message']?.properties ?? {}
+    expect(type?.enum).to.include('interactive').and.not.include('poll')
+    expect(sender?.properties?.['type']?.enum).to.include('workflow').and.not.include('partner')
+  })
+
   it('request examples in the OpenAPI document have the name of a person only for people', () => {
     const paths = restOperations.flatMap(([name, { requestBody }]) =>
       JSON.stringify(requestBody?.content['application/json']?.example)?.includes('"Ana Souza"') ? [name] : [],

@@ -4,6 +4,7 @@ import { WORKFLOWS } from '../../../seeds/demo/workflows.ts'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
 import { definitionSchema } from '../../../src/features/publishing/definition-schema.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
+import { listFields } from '../../support/definition-fields.ts'
 
 const ID = '0199c0de-ffff-7000-8000-000000000000'
 const yes = { left: '{{contact.name}}', op: 'eq', right: 1 }
@@ -195,6 +196,16 @@ describe('JSON Schema of definitions', () => {
     const definition = JSON.parse(JSON.stringify({ version: 1, triggers: [], steps: [note], ...fields })) as unknown
     return [accepts(definition), compileDefinition(definition, workflowLanguage).compiled !== null]
   }
+
+  it('describes every field of a definition, of each trigger and step, and of the objects within them', () => {
+    const { $defs, ...definition } = definitionSchema() as { $defs: Record<string, object> }
+    const missing = Object.entries({ ...$defs, definition }).flatMap(([name, schema]) =>
+      listFields(schema)
+        .filter(({ meaning }) => meaning.split(' ').length < 2)
+        .map(({ path }) => `${name} ${path}`),
+    )
+    expect(missing).to.deep.equal([])
+  })
 
   it('is tested with every trigger and step type', () => {
     expect(triggers).to.include.keys([...workflowLanguage.triggers.keys()])

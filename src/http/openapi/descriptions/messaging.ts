@@ -87,7 +87,7 @@ export const MESSAGING: FieldTexts = {
   optOut: KEYWORDS,
   optIn: KEYWORDS,
   conversation: {
-    status: '`active`, `snoozed` until a time, or `closed` until the contact writes again',
+    status: '`active`, `snoozed` until `snoozedUntil`, or `closed`',
     channel: 'Kind of the channel of the conversation',
     contact: 'The contact of the conversation',
     unreadCount: 'Number of messages from the contact since the conversation was read',
@@ -98,7 +98,7 @@ export const MESSAGING: FieldTexts = {
     assigneeId: 'ID of the member that the conversation is assigned to; null for nobody',
     activeRunId: 'ID of the run that is under way in the conversation; null if there is none',
     snoozedUntil: 'Time at which the conversation becomes active again; null unless it is snoozed',
-    closedAt: 'Time of the last closing; null if it was never closed',
+    closedAt: 'Time of the closing; null unless it is closed',
     ...PARTS,
     reopenCount: 'Number of times that the conversation was opened again',
   },

@@ -51,7 +51,7 @@ export const WORKSPACE: FieldTexts = {
     name: 'Name of the workspace, up to 120 characters',
     timezone: 'IANA time zone of schedules, workflows and contacts without their own',
     language: 'Language code of the workspace, such as `pt_BR`; null without one',
-    country: 'ISO 3166-1 alpha-2 code of the country of phone numbers without one; null without one',
+    country: 'ISO 3166-1 alpha-2 code of the country, such as `BR`; null if it is not set',
     optOut: 'Changes of the words with which contacts opt out',
     optIn: 'Changes of the words with which contacts opt in',
   },
