@@ -233,10 +233,10 @@ export const BroadcastPreview = z
     items: z.array(
       z.object({
         contactId: id.nullable().meta({ description: 'Null for a phone number that is no contact yet' }),
-        name: z.string(),
+        name: z.string().meta({ description: 'Name of the contact' }),
         address: z.string().nullable(),
         skipReason: z.string().nullable(),
-        params: z.record(z.string(), z.string()),
+        params: z.record(z.string(), z.string()).meta({ description: 'The values with their placeholders filled in' }),
         body: z.string().nullable().meta({ description: 'Text of the message; null if the parameters do not fit' }),
       }),
     ),

@@ -63,7 +63,7 @@ export const RecordConsent = z.strictObject({
       description: 'The text that the contact agreed to, as evidence',
       examples: ['I would like to receive offers by WhatsApp'],
     }),
-  source: z.enum(['api', 'import', 'manual']).default('api'),
+  source: z.enum(['api', 'import', 'manual']).default('api').meta({ description: 'Origin of the consent' }),
 })
 export type RecordConsent = z.infer<typeof RecordConsent>
 

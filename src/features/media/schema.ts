@@ -24,10 +24,12 @@ export const ListMedia = z.strictObject({
 })
 export type ListMedia = z.infer<typeof ListMedia>
 
-export const MediaPage = toPage(Media).extend({
-  storedBytes: z.int().meta({ description: 'Size of all files of the workspace, at least 4 KB each' }),
-  storedBytesMax: z.int().nullable().meta({ description: 'The quota of the workspace; null if it has none' }),
-})
+export const MediaPage = toPage(Media)
+  .extend({
+    storedBytes: z.int().meta({ description: 'Size of all files of the workspace, at least 4 KB each' }),
+    storedBytesMax: z.int().nullable().meta({ description: 'The quota of the workspace; null if it has none' }),
+  })
+  .meta({ description: 'The stored files' })
 export type MediaPage = z.infer<typeof MediaPage>
 
 export const MediaRef = z.strictObject({ mediaId: id })

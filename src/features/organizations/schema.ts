@@ -3,7 +3,7 @@ import { id, timestamp } from '../../trpc/schemas.ts'
 import { CreateInvitation, Member, UpdateMember } from '../members/schema.ts'
 import { CreateWorkspace } from '../workspaces/schema.ts'
 
-const { name } = CreateWorkspace.shape
+const name = CreateWorkspace.shape.name.meta({ description: 'Name of the workspace, up to 120 characters' })
 const { role } = Member.shape
 const { email, redirectTo } = CreateInvitation.shape
 

@@ -45,7 +45,7 @@ export type WorkflowTest = z.infer<typeof WorkflowTest>
 
 export const WorkflowTests = z.object({ items: z.array(WorkflowTest) })
 
-const name = text(120)
+const name = text(120).meta({ description: 'Name of the test, up to 120 characters' })
 
 export const CreateWorkflowTest = z.strictObject({
   workflowId: id,

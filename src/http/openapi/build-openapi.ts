@@ -13,7 +13,7 @@ import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeader
 import { mediaPaths } from './media-paths.ts'
 import { EVENT_PARAMETERS, eventSchemas, eventWebhooks } from './event-webhooks.ts'
 import { downloadPaths } from './download-paths.ts'
-import { toWords } from './field-descriptions.ts'
+import { toPlural } from './field-descriptions.ts'
 import { tidyComponent, tidySchema } from './tidy-schema.ts'
 import { eventStreamPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
@@ -203,7 +203,7 @@ function toSuccessResponse(
 function describeResult(schema: Schema, schemas: Record<string, Schema>): string {
   const { description, items = schema.properties?.['items']?.items, anyOf = [schema], oneOf = anyOf } = schema
   if (description !== undefined) return String(description)
-  if (items) return `The ${toWords(readName(items.$ref))}s`
+  if (items) return `The ${toPlural(readName(items.$ref))}`
   const descriptions = oneOf.flatMap(({ $ref }) => schemas[readName($ref)]?.['description'] ?? [])
   return descriptions.join('; or: ') || 'An empty object'
 }

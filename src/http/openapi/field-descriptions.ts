@@ -65,6 +65,12 @@ export function describeComponent(name: string): string | undefined {
   return COMPONENTS[name]
 }
 
+/** Returns the words for several of a resource: `webhook deliveries` for `WebhookDelivery`. */
+export function toPlural(resource: string): string {
+  const words = toWords(resource.replaceAll(FORMS, ''))
+  return words.endsWith('y') && !words.endsWith('ey') ? `${words.slice(0, -1)}ies` : `${words}s`
+}
+
 /** Returns the singular of a name in camel case: `apiKey` for `ApiKey` and `api-keys`. */
 function toKey(name: string): string {
   return name

@@ -19,7 +19,7 @@ const KEYWORDS = {
 const PARTS = {
   sticker: 'A sticker in the format WebP, by its address or as a stored file',
   location: 'A place on the map',
-  contacts: 'Contacts to share, up to 10',
+  contacts: 'Contacts to share in the message',
   reaction: 'An emoji as a reaction to a message',
   list: 'A button that opens a list of options',
   link: 'A button that opens a web page',
