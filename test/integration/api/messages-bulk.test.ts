@@ -130,7 +130,8 @@ describe('POST /api/messages/bulk', () => {
     expect(answer.results[13]?.error?.message).to.equal('sendAt must be in the future')
     expect(answer.counts).to.deep.equal({ queued: 1, scheduled: 0, failed: 16 })
     expect([await count('contacts'), await count('conversations')]).to.deep.equal([contacts, conversations])
-    expect(await count('outbox')).to.equal(1)
+    // That of the customer, and the one that is sent.
+    expect(await count('messages')).to.equal(2)
   })
 
   it('counts the service window of each conversation, also that of a message that is scheduled', async () => {

@@ -83,8 +83,8 @@ describe('retention of a workspace', function () {
   function sumLogged(): Record<string, number> {
     const totals: Record<string, number> = {}
     for (const line of lines) {
-      const { workspaceId, deleted = {} } = JSON.parse(line)
-      if (workspaceId !== workspace.tenantId) continue
+      const { tenantId, deleted = {} } = JSON.parse(line)
+      if (tenantId !== workspace.tenantId) continue
       for (const [table, count] of Object.entries<number>(deleted)) totals[table] = (totals[table] ?? 0) + count
     }
     return totals
