@@ -7,7 +7,9 @@ import type { ProcedureMeta } from '../../trpc/rest.ts'
 import { listOperations, type Operation as ApiOperation } from '../rest.ts'
 import { VERSION } from '../version.ts'
 import type { Document, GeneratedDocument, GeneratedOperation, Operation, Response, Schema } from './document.ts'
+import { getField } from '../../platform/fields.ts'
 import { buildExample } from './example.ts'
+import recordedExamples from './recorded-examples.json' with { type: 'json' }
 import { completeParameter, describeAccess, headerParameters, PARAMETERS } from './parameters.ts'
 import { ERROR_COMPONENTS, ERROR_SCHEMAS, errorResponses, HEADERS, successHeaders } from './responses.ts'
 import { mediaPaths } from './media-paths.ts'
@@ -137,7 +139,7 @@ function listOurSchemas(schemas: Record<string, Schema>): Record<string, Schema>
 type OperationSource = { meta: ProcedureMeta; procedurePath: string; input: unknown; schemas: Record<string, Schema> }
 
 function complete(operation: GeneratedOperation, source: OperationSource): Operation {
-  const { meta, procedurePath, schemas } = source
+  const { meta, procedurePath } = source
   const { security: _, parameters: inputs = [], requestBody, responses, ...rest } = operation
   const parameters = [
     ...inputs.map((parameter) => completeParameter(parameter, { ...source, ...readOwner(meta) })),
@@ -151,7 +153,7 @@ function complete(operation: GeneratedOperation, source: OperationSource): Opera
     ...(parameters.length > 0 ? { parameters } : {}),
     ...toRequestBody(requestBody, source),
     responses: {
-      [meta.status ?? 200]: toSuccessResponse(responses['200'], { meta, schemas }),
+      [meta.status ?? 200]: toSuccessResponse(responses['200'], source),
       ...errorResponses(meta),
     },
   }
@@ -187,7 +189,7 @@ function toRequestBody(
 
 function toSuccessResponse(
   generated: Response | undefined,
-  { meta, schemas }: Pick<OperationSource, 'meta' | 'schemas'>,
+  { meta, schemas, procedurePath }: Pick<OperationSource, 'meta' | 'schemas' | 'procedurePath'>,
 ): Response {
   const headers = successHeaders(meta)
   if (meta.status === 204) return { description: 'No content', headers }
@@ -195,7 +197,12 @@ function toSuccessResponse(
   return {
     description: describeResult(schema, schemas),
     headers,
-    content: { 'application/json': { schema, example: buildExample(schema, schemas, readOwner(meta)) } },
+    content: {
+      'application/json': {
+        schema,
+        example: getField(recordedExamples, procedurePath) ?? buildExample(schema, schemas, readOwner(meta)),
+      },
+    },
   }
 }
 

@@ -86,6 +86,8 @@ const BY_NAME: Record<string, unknown> = {
   branch: 'yes',
   model: 'small-1',
   apiKey: 'sk-4f1c',
+  totpURI: 'otpauth://totp/Parley:dana?secret=JBSWY3DPEHPK3PXP&issuer=Parley',
+  backupCodes: 'k7m2p-x9q4r',
   secret: 'whsec_3b6f0c9d2a',
   q: 'Ana',
   ipAddress: '203.0.113.7',

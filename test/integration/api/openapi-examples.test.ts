@@ -1,0 +1,101 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { format } from 'prettier'
+import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
+import type { Document } from '../../../src/http/openapi/document.ts'
+import { listOperations } from '../../../src/http/rest.ts'
+import { appRouter } from '../../../src/router.ts'
+import { readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
+import { ExampleRecorder, type Examples } from '../../support/record-examples.ts'
+import { recordAll } from '../../support/record-examples-scenario.ts'
+import { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const FILE = new URL('../../../src/http/openapi/recorded-examples.json', import.meta.url)
+
+/** Procedures that are not recorded: they need a provider, codes of an app, a token of an email or a failed send. */
+const BUILT = [
+  'auth.acceptInvitation',
+  'auth.deleteOrganization',
+  'auth.disableTwoFactor',
+  'auth.generateBackupCodes',
+  'auth.getTotpUri',
+  'auth.leaveOrganization',
+  'auth.removeMember',
+  'auth.resetPassword',
+  'auth.revokeSession',
+  'auth.signOut',
+  'auth.updateMemberRole',
+  'auth.verifyBackupCode',
+  'auth.verifyTotp',
+  'broadcasts.retry',
+  'invitations.accept',
+  'runs.signal',
+  'templates.submit',
+  'templates.sync',
+  'templates.update',
+  'webhook-deliveries.get',
+  'webhook-deliveries.redeliver',
+  'workflows.definitionSchema',
+]
+
+describe('response examples of the OpenAPI document', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let document: Document
+  let recorder: ExampleRecorder
+
+  before(async () => {
+    app = await startTestApp()
+    const db = openDatabase(app.databaseUrl)
+    await seedIfEmpty(db)
+    await db.destroy()
+    // The demo data is dated by the system clock, so the test clock starts at the same time.
+    app.clock.advance(Date.now() - app.clock.now().getTime())
+    const body = { email: 'demo@parley.example', password: 'parley-demo' }
+    const response = await app.rest('POST', '/api/auth/sign-in/email', { body })
+    const { user, workspaces } = response.body
+    const cookie = readSessionCookie(response)
+    const session = { cookie, tenantId: workspaces[0].id, userId: user.id, email: '', password: '' }
+    document = (await app.rest('GET', '/openapi.json')).body
+    const demo = new WorkspaceClient(app, session)
+    recorder = new ExampleRecorder(demo, document)
+    await recordAll(recorder, demo)
+    if (process.env['WRITE_EXAMPLES'] === '1')
+      writeFileSync(FILE, await format(JSON.stringify(recorder.examples), { parser: 'json', printWidth: 120 }))
+  })
+
+  after(() => app.stop())
+
+  it('are what the demo workspace returns, with the same fields; WRITE_EXAMPLES=1 writes them', () => {
+    expect(recorder.failures).to.deep.equal([])
+    const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Examples
+    expect(toFields(recorded)).to.deep.equal(toFields(recorder.examples))
+  })
+
+  it('are recorded for every operation that a test can complete', () => {
+    const returning = listOperations(appRouter).filter(({ meta }) => meta.status !== 204)
+    const procedures = returning.map(({ procedurePath }) => procedurePath)
+    expect(Object.keys(recorder.examples).concat(BUILT)).to.have.members(procedures)
+  })
+
+  it('are served in the document, without text that stands for another one', () => {
+    const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Examples
+    for (const { method, path, procedurePath, meta } of listOperations(appRouter)) {
+      if (meta.status === 204) continue
+      const response = document.paths[path]?.[method.toLowerCase()]?.responses[meta.status ?? 200]
+      const example = response && 'content' in response ? response.content?.['application/json']?.example : undefined
+      if (procedurePath in recorded) expect(example, procedurePath).to.deep.equal(recorded[procedurePath])
+      expect(listValues(example), procedurePath).to.not.include('text')
+    }
+  })
+})
+
+/** The names of the fields of objects within objects. */
+function toFields(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'value'
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, toFields(field)]))
+}
+
+function listValues(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listValues) : [value]
+}
