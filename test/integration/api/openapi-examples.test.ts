@@ -85,7 +85,9 @@ describe('response examples of the OpenAPI document', function () {
       const response = document.paths[path]?.[method.toLowerCase()]?.responses[meta.status ?? 200]
       const example = response && 'content' in response ? response.content?.['application/json']?.example : undefined
       if (procedurePath in recorded) expect(example, procedurePath).to.deep.equal(recorded[procedurePath])
-      expect(listValues(example), procedurePath).to.not.include('text')
+      expect(listTexts(example), procedurePath).to.not.include('text')
+      const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {}
+      expect(listTexts(requestBody?.content['application/json']?.example), procedurePath).to.not.include('text')
     }
   })
 })
@@ -96,6 +98,8 @@ function toFields(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, toFields(field)]))
 }
 
-function listValues(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listValues) : [value]
+/** The texts in a value, without the types of messages, of which one is "text". */
+function listTexts(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [value]
+  return Object.entries(value).flatMap(([name, field]) => (name === 'type' ? [] : listTexts(field)))
 }
