@@ -23,14 +23,15 @@ export const LOG_EVENTS = {
   dependency_unavailable:
     'A request was answered with 503, because the database, Redis or the file store did not answer.',
   disk_low: 'Files are refused until there is more space. Free some, or move the folder.',
-  email_failed: 'An email was not accepted by the SMTP server and is sent again. Check `SMTP_URL`.',
+  email_failed: 'An email was not accepted by the SMTP server. It is sent again, up to 25 times. Check `SMTP_URL`.',
   events_missed:
     'A webhook endpoint was behind for longer than events are kept. Its owner has the gap in the next event.',
   external_call_failed: 'A call of a workflow to another system failed because of an internal error. Report it.',
   external_call_unrecorded: 'The result of a call to another system could not be stored. The call may be repeated.',
   file_delete_failed: 'A file could not be deleted and is deleted later.',
   file_fetch_failed: 'A file that a customer sent could not be fetched from the provider and is tried again.',
-  file_upload_failed: 'A file could not be uploaded to the provider.',
+  file_upload_failed:
+    'A file could not be uploaded to the provider, or the copy that the provider had lost could not be forgotten.',
   guess_failed: 'A sign-in or another check of a password or code failed. Many from one `network` are an attack.',
   job_failed: 'A background job failed. Periodic tasks find what is still due.',
   job_line_failed: 'A line of an import or bulk job cannot be stored and is reported as failed in its results.',
@@ -51,7 +52,7 @@ export const LOG_EVENTS = {
     'Background work is stuck although the database answers. The process ends, so that a supervisor starts another one.',
   read_receipt_failed: 'The provider did not accept that a message was read.',
   redis_unreachable: 'Redis does not answer. Each process counts limits by itself until it does.',
-  request_failed: 'A request was answered with 500. Report it with its line.',
+  request_failed: 'A request was answered with 500, or its answer broken off. Report it with its line.',
   resource_missing: 'The object of an event could not be read, so that the webhook is sent without it. Report it.',
   retention_failed: 'Old rows could not be deleted and are tried again.',
   schedule_failed: 'A scheduled workflow could not be started and is tried again.',

@@ -30,7 +30,6 @@ import type { Event } from './event-types.ts'
 export class Scope {
   readonly tenantId: string
   readonly actor: Actor
-  readonly log: Logger
   readonly secrets: Secrets
   readonly allowsLoopback: boolean
   readonly files: FileStore
@@ -41,6 +40,7 @@ export class Scope {
   readonly #db: Database
   readonly #dependencies: Dependencies
   readonly #ending: Ending | undefined
+  #log: Logger | undefined
 
   constructor(
     dependencies: Dependencies,
@@ -53,13 +53,17 @@ export class Scope {
     this.tenantId = tenantId
     this.actor = actor
     this.#db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
-    this.log = dependencies.log
     this.secrets = dependencies.secrets
     this.allowsLoopback = dependencies.allowsLoopback
     this.files = dependencies.files
     this.uploads = dependencies.uploads
     this.portions = dependencies.portions
     this.audit = audit
+  }
+
+  /** Writes lines that name the workspace. */
+  get log(): Logger {
+    return (this.#log ??= this.#dependencies.log.child({ tenantId: this.tenantId }))
   }
 
   now(): Date {

@@ -85,11 +85,7 @@ function logProblems(tx: Scope, { problems, ...version }: VersionKey & { problem
   const key = `${tx.tenantId}:${versionKey(version)}`
   if (logged.has(key)) return
   logged.set(key, true)
-  const { tenantId } = tx
-  tx.log.error(
-    { event: 'workflow_broken', tenantId, ...version, problems },
-    'a published workflow cannot be executed completely',
-  )
+  tx.log.error({ event: 'workflow_broken', ...version, problems }, 'a published workflow cannot be executed completely')
 }
 
 /** Lists what prevents published versions from being executed, by the IDs of their workflows. */

@@ -66,11 +66,10 @@ async function executeCall(system: SystemScope, tenantId: string, call: ClaimedC
       delayMs: SECOND / 4,
       delayMaxMs: 5 * SECOND,
     })
-    if (!isCompleted)
-      scope.log.info({ tenantId, runId, stepId, attempt }, 'discarded the late result of an external call')
+    if (!isCompleted) scope.log.info({ runId, stepId, attempt }, 'discarded the late result of an external call')
   } catch (error) {
     scope.log.error(
-      { event: 'external_call_unrecorded', err: error, tenantId, runId, stepId, attempt },
+      { event: 'external_call_unrecorded', err: error, runId, stepId, attempt },
       'failed to record the result of an external call',
     )
   }
@@ -89,7 +88,7 @@ async function execute(scope: Scope, call: ClaimedCall): Promise<ExecutionResult
     return await Promise.race([executor(scope, call, limit.signal), toTimeout(limit.signal)])
   } catch (error) {
     scope.log.error(
-      { event: 'external_call_failed', err: error, tenantId: scope.tenantId, runId, stepId },
+      { event: 'external_call_failed', err: error, runId, stepId },
       'an external call failed with an internal error',
     )
     return { ok: false, error: { code: 'internal', message: 'The call failed because of an internal error' } }

@@ -147,10 +147,7 @@ export async function loadBodies(scope: Scope, deliveryIds: string[]): Promise<M
         const opened = String(scope.secrets.open(body, sealContext(scope.tenantId, deliveryId)))
         return [[deliveryId, { contactId, body: opened }]]
       } catch (error) {
-        scope.log.warn(
-          { event: 'contact_data_lost', err: error, tenantId: scope.tenantId, deliveryId },
-          'a kept event cannot be decrypted',
-        )
+        scope.log.warn({ event: 'contact_data_lost', err: error, deliveryId }, 'a kept event cannot be decrypted')
         return []
       }
     }),

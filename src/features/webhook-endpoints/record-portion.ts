@@ -53,11 +53,7 @@ export async function recordPortion(
     }
     return hasRetries ? saveNextRetry(tx, id) : row
   })
-  if (hasGap)
-    scope.log.warn(
-      { event: 'events_missed', tenantId: scope.tenantId, webhookEndpointId: id },
-      'events were deleted before a webhook',
-    )
+  if (hasGap) scope.log.warn({ event: 'events_missed', webhookEndpointId: id }, 'events were deleted before a webhook')
   return goesOn && recorded?.status === 'enabled' ? recorded : undefined
 }
 

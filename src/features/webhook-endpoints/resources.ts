@@ -136,10 +136,7 @@ async function load(scope: Scope, resource: Resource, ids: string[]): Promise<[s
       return [[toKey({ resource, id: item.id }), { value: select(item), contactId }]]
     } catch (error) {
       // It must not hold up the events after it.
-      scope.log.error(
-        { event: 'resource_missing', err: error, tenantId: scope.tenantId, resource, id: item.id },
-        'a webhook has no resource',
-      )
+      scope.log.error({ event: 'resource_missing', err: error, resource, id: item.id }, 'a webhook has no resource')
       return []
     }
   })
@@ -152,10 +149,7 @@ async function loadItems(scope: Scope, resource: Resource, ids: string[]): Promi
   } catch (error) {
     if (isTransient(error)) throw error
     if (ids.length === 1) {
-      scope.log.error(
-        { event: 'resource_missing', err: error, tenantId: scope.tenantId, resource, id: ids[0] },
-        'a webhook has no resource',
-      )
+      scope.log.error({ event: 'resource_missing', err: error, resource, id: ids[0] }, 'a webhook has no resource')
       return []
     }
     const items: Item[] = []

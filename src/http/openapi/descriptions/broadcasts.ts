@@ -140,10 +140,10 @@ export const BROADCASTS: FieldTexts = {
     status: 'Whether messages can be sent: `degraded` after errors of the provider, `disconnected` by a request',
     statusReason: 'Why it is not connected, in words; null if it is',
     phoneNumber: 'Phone number of the business in international format; null if it is not known',
-    phoneNumberId: 'ID of the phone number at WhatsApp, which are digits; null for the sandbox',
+    phoneNumberId: 'ID of the phone number at WhatsApp, which are digits; the sandbox has none',
     wabaId: 'ID of the WhatsApp Business Account, which are digits; null if it is not known',
-    baseUrl: 'Address of the API of the provider; null for the sandbox',
-    apiVersion: 'Version of the API of the provider, such as `v24.0`; null for the sandbox',
+    baseUrl: 'Address of the API of the provider; the sandbox has none',
+    apiVersion: 'Version of the API of the provider, such as `v24.0`; the sandbox has none',
   },
   lastAlert: {
     code: 'Code of the provider',

@@ -29,7 +29,7 @@ const PARTS = {
 export const MESSAGING: FieldTexts = {
   contact: {
     name: 'Name of the contact, up to 200 characters',
-    phone: 'Phone number in international format. In a shared contact, any text',
+    phone: 'Phone number in international format; in a shared contact it may be any text',
     email: 'Email address of the contact; null if it is not known',
     username: 'Name of the contact on the channel, if the channel has such names',
     language: 'Language of the contact as a tag such as `pt-BR`; null if it is not known',

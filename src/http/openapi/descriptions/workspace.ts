@@ -2,7 +2,7 @@ import type { FieldTexts } from './components.ts'
 
 const NAMED_USER = {
   name: 'Name of the user',
-  email: 'Email address of the user, in lower case',
+  email: 'Email address of the user. Upper and lower case do not matter, and answers have lower case',
   image: 'Address of a picture of the user; null without one',
 }
 
