@@ -91,8 +91,8 @@ export const RUNS: Area = {
     {
       name: 'a run that has finished is canceled again',
       file: 'src/features/runs/changes.ts',
-      original: 'if (isFinished(await tx.get(RunRow, runId))) throw',
-      mutated: 'if (false) throw',
+      original: 'if (isFinished(await tx.get(RunRow, runId))) {',
+      mutated: 'if (false) {',
       tests: ['integration/runs/run-races.test.ts'],
     },
     {
