@@ -32,7 +32,7 @@ const MessageType = openEnum([
   'note',
   'unsupported',
 ])
-const SenderType = openEnum(['contact', 'user', 'key', 'workflow', 'broadcast', 'system'])
+const SenderType = openEnum(['contact', 'user', 'key', 'device', 'workflow', 'broadcast', 'system'])
 const Direction = z.enum(['inbound', 'outbound'])
 
 const MESSAGE_BODY_MAX = 4096
