@@ -5,6 +5,7 @@ import { findStep, resolveTarget } from '../model/compiled.ts'
 import type { DecisionDraft, Execution } from '../model/decision.ts'
 import {
   countVisits,
+  type JsonObject,
   type LoopFrame,
   type RunError,
   type RunState,
@@ -13,6 +14,7 @@ import {
   type Waiting,
 } from '../model/run.ts'
 import type { Facts, StepFailure, StepOutcome, StepReport } from '../model/step.ts'
+import { collectSecrets, SECRETS_MAX } from '../redact/collect-secrets.ts'
 import { assignVariables } from './assign-variables.ts'
 
 type Outcome<Kind extends StepOutcome['kind']> = Extract<StepOutcome, { kind: Kind }>
@@ -78,10 +80,19 @@ function applyNext(draft: DecisionDraft, execution: Execution, outcome: Outcome<
   const changes = { ...outcome.variables, ...(step.saveAs ? { [step.saveAs]: saved } : {}) }
   const { variables, failure } = assignVariables(draft.run, draft.compiled, changes)
   if (failure) return fail(draft, execution, failure)
-  draft.run.variables = variables
+  setVariables(draft, variables)
   addReport(draft, execution, outcome)
   finishStep(draft, execution, { status: 'completed', output, branch: outcome.branch ?? null })
   return leave(draft, execution, { output, to: outcome.to ?? step.next })
+}
+
+/** Sets the variables. The secrets that they replace may be in steps and effects before. */
+function setVariables({ run, replacedSecrets }: DecisionDraft, variables: JsonObject): void {
+  const changed = run.sensitive.filter((name) => variables[name] !== run.variables[name])
+  for (const secret of collectSecrets({ sensitive: changed, variables: run.variables })) {
+    if (replacedSecrets.size < SECRETS_MAX) replacedSecrets.add(secret)
+  }
+  run.variables = variables
 }
 
 function suspend(draft: DecisionDraft, execution: Execution, outcome: Outcome<'suspend'>): null {
@@ -198,7 +209,7 @@ function iterate(draft: DecisionDraft, execution: Execution, outcome: Outcome<'i
   const { output = null, index, items } = outcome
   const { variables, failure } = assignVariables(run, compiled, outcome.variables ?? {})
   if (failure) return fail(draft, execution, failure)
-  run.variables = variables
+  setVariables(draft, variables)
   finishStep(draft, execution, { status: 'completed', output, branch: 'iteration' })
   const to = leave(draft, execution, { output, to: step.body ?? step.next })
   run.frames = withFrame(run, { loopId: step.id, index, items })

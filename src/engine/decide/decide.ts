@@ -5,6 +5,7 @@ import type { Decision, DecisionDraft, EngineEvent, Execution, Wait } from '../m
 import type { Registry } from '../model/registry.ts'
 import { countExecution, isFinished, type RunState, type WaitingFor } from '../model/run.ts'
 import type { Facts, WakeUp } from '../model/step.ts'
+import { collectSecrets } from '../redact/collect-secrets.ts'
 import { applyOutcome, applyTimeout, closeRun } from './apply-outcome.ts'
 import { createStepContext } from './step-context.ts'
 import { execute, runStep, stopAtLimit, walk } from './walk.ts'
@@ -23,12 +24,23 @@ type DecideInput = {
  * same input gives the same decision, including all ids.
  */
 export function decide({ run, event, ...input }: DecideInput): Decision {
-  const draft: DecisionDraft = { ...input, run: { ...run }, steps: [], effects: [], call: null }
+  const collected = { steps: [], effects: [], call: null, replacedSecrets: new Set<string>() }
+  const draft: DecisionDraft = { ...input, run: { ...run }, ...collected }
   if (isFinished(run) || !consume(draft, event)) {
-    return { isConsumed: false, run, facts: input.facts, steps: [], effects: [], call: null, wait: toWait(run) }
+    return {
+      isConsumed: false,
+      run,
+      facts: input.facts,
+      steps: [],
+      effects: [],
+      call: null,
+      wait: toWait(run),
+      secrets: [],
+    }
   }
   const { steps, effects, facts, call } = draft
-  return { isConsumed: true, run: draft.run, facts, steps, effects, call, wait: toWait(draft.run) }
+  const secrets = [...draft.replacedSecrets, ...collectSecrets(draft.run)]
+  return { isConsumed: true, run: draft.run, facts, steps, effects, call, wait: toWait(draft.run), secrets }
 }
 
 /** @throws CorruptRunError for every error, so that the caller knows which run of which workflow caused it */

@@ -31,7 +31,8 @@ const POSTPONE_MS = 15 * MINUTE
 
 const CONTACT_BLOCKED = { code: 'contact_blocked', message: 'The run was canceled because its contact is blocked.' }
 
-export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[] }
+/** `secrets`: values of sensitive variables that the effects may contain. */
+export type RunEffects = { run: StoredRun; subject: Subject; requests: EffectRequest[]; secrets: readonly string[] }
 
 /** The runs of one mailbox while it is processed: each decision is visible to the next. Pure. */
 export class ActiveRuns {
@@ -151,7 +152,9 @@ export class ActiveRuns {
     run.state = decision.run
     run.wakeAt = decision.wait?.wakeAt ?? null
     this.changed.add(run)
-    this.steps.push(...decision.steps.map((step) => ({ runId: run.state.id, step: redactStep(step, run.state) })))
+    for (const step of decision.steps) {
+      this.steps.push({ runId: run.state.id, step: redactStep(step, decision.secrets) })
+    }
     this.#applyEffects(run, decision)
     const cancellation = event.type === 'canceled' ? event : ({ type: 'canceled' } as const)
     for (const child of listUnawaitedChildren(run, this.#runs)) this.advance(child, cancellation)
@@ -161,7 +164,8 @@ export class ActiveRuns {
     return true
   }
 
-  #applyEffects(run: StoredRun, { facts: { contact, conversation, workspace }, effects }: Decision): void {
+  #applyEffects(run: StoredRun, { facts, effects, secrets }: Decision): void {
+    const { contact, conversation, workspace } = facts
     const { registry, subject } = this.#input
     const sent = effects.flatMap(({ effect }) => registry.effects.get(effect.type)?.message(effect) ?? [])
     run.messagesSent += sent.length
@@ -170,7 +174,7 @@ export class ActiveRuns {
     const lastMessage = newest ? { lastMessageId: newest.id } : {}
     this.#facts = { contact, conversation: conversation && { ...conversation, ...lastMessage }, workspace }
     for (const { effect } of effects) this.#takeover.apply(effect)
-    if (effects.length > 0) this.effects.push({ run, subject, requests: effects })
+    if (effects.length > 0) this.effects.push({ run, subject, requests: effects, secrets })
   }
 
   #makeCall(run: StoredRun, call: ExternalCall | ChildRunCall): void {

@@ -63,6 +63,8 @@ export type Decision = {
   call: ExternalCall | ChildRunCall | null
   /** Set exactly if the run waits now. */
   wait: Wait | null
+  /** Values of the run's sensitive variables, also those that it had when the decision began or in its course. */
+  secrets: string[]
 }
 
 /** Collects a decision while it is made. `run` is its own copy. */
@@ -75,6 +77,8 @@ export type DecisionDraft = {
   readonly steps: StepRecord[]
   readonly effects: EffectRequest[]
   call: ExternalCall | ChildRunCall | null
+  /** Values that sensitive variables have no longer. */
+  readonly replacedSecrets: Set<string>
 }
 
 /** One execution of a step, under way. */

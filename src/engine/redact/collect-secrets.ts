@@ -1,7 +1,7 @@
 import type { RunState } from '../model/run.ts'
 
 /** Limit because every recorded text of a run is searched for each secret. */
-const SECRETS_MAX = 500
+export const SECRETS_MAX = 500
 
 /** Collects all texts and numbers in the run's sensitive variables, at any depth. */
 export function collectSecrets({ sensitive, variables }: Pick<RunState, 'sensitive' | 'variables'>): string[] {

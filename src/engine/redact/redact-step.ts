@@ -1,10 +1,8 @@
 import { recordPayload } from './record-payload.ts'
-import type { RunState, StepRecord } from '../model/run.ts'
-import { collectSecrets } from './collect-secrets.ts'
+import type { StepRecord } from '../model/run.ts'
 
 /** Redacts the values of the run's sensitive variables in a step record. */
-export function redactStep(step: StepRecord, state: RunState): StepRecord {
-  const secrets = collectSecrets(state)
+export function redactStep(step: StepRecord, secrets: readonly string[]): StepRecord {
   return {
     ...step,
     input: recordPayload(step.input, secrets),

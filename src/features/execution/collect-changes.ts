@@ -1,8 +1,6 @@
 import type { OutboundContent } from '../../message-content/content.ts'
-import type { EffectRequest } from '../../engine/model/decision.ts'
+import type { RunEffects } from '../../engine/mailbox/active-runs.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
-import { collectSecrets } from '../../engine/redact/collect-secrets.ts'
-import type { Subject } from '../../engine/model/subject.ts'
 import { type EffectType, isWorkflowEffect, type WorkflowEffect } from '../../steps/effects.ts'
 import type { RaisedEvent } from '../automation/raise-events.ts'
 import type { ConsentChange } from '../contacts/change-consents.ts'
@@ -31,7 +29,7 @@ export type Changes = {
 }
 
 /** The origin of an effect. `depth` is that of the events that it raises: one more than the run's. */
-type Origin = { run: StoredRun; subject: Subject; stepId: string; depth: number }
+type Origin = Omit<RunEffects, 'requests'> & { stepId: string; depth: number }
 
 type Collector<Type extends EffectType> = (changes: Changes, effect: WorkflowEffect<Type>, origin: Origin) => void
 
@@ -67,9 +65,8 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   close_conversation({ closes }, _effect, { subject: { conversationId }, depth }) {
     if (conversationId !== null) closes.push({ conversationId, keepPaused: false, depth })
   },
-  emit({ events }, { event, data }, { run, subject: { contactId }, depth }) {
+  emit({ events }, { event, data }, { run, subject: { contactId }, depth, secrets }) {
     if (contactId === null) return
-    const secrets = collectSecrets(run.state)
     events.push({ contactId, runId: run.state.id, secrets, event: { type: 'event', event, data }, depth })
   },
   handoff({ pauses, closes }, { reason, until }, { subject: { conversationId } }) {
@@ -83,7 +80,7 @@ const COLLECTORS: { [Type in EffectType]: Collector<Type> } = {
   },
 }
 
-export function collectChanges(effects: { run: StoredRun; subject: Subject; requests: EffectRequest[] }[]): Changes {
+export function collectChanges(effects: RunEffects[]): Changes {
   const changes: Changes = {
     messages: [],
     contacts: [],
@@ -97,10 +94,10 @@ export function collectChanges(effects: { run: StoredRun; subject: Subject; requ
     closes: [],
     events: [],
   }
-  for (const { run, subject, requests } of effects) {
+  for (const { requests, ...origin } of effects) {
     for (const { stepId, effect } of requests) {
       if (!isWorkflowEffect(effect)) throw new TypeError(`the effect type ${effect.type} is not registered`)
-      collect(changes, effect, { run, subject, stepId, depth: run.state.depth + 1 })
+      collect(changes, effect, { ...origin, stepId, depth: origin.run.state.depth + 1 })
     }
   }
   return changes
