@@ -22,7 +22,7 @@ const COLUMNS = {
 type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: string[] }
 
 /**
- * Deletes the finished runs and messages of a contact that fill whole steps, each step in a transaction of its own, so
+ * Deletes the finished runs, the messages and the event payloads of a contact that fill whole steps, each step in a transaction of its own, so
  * that what is left is deleted at once without locking the conversations for long. Repeating it continues.
  */
 export async function shrinkHistory(scope: Scope, contactId: string): Promise<void> {
@@ -43,6 +43,13 @@ export async function shrinkHistory(scope: Scope, contactId: string): Promise<vo
     },
   )
   await shrink(() => listFinishedMessages(scope, contactId), deleteReceived)
+  await shrink(
+    () => listPayloads(scope, contactId),
+    async (tx, ids) => {
+      await tx.sql('deletePayloads')`
+        delete from event_payloads where tenant_id = ${tx.tenantId} and event_id = any(${ids})`
+    },
+  )
 }
 
 async function listFinishedRuns(scope: Scope, contactId: string): Promise<string[]> {
@@ -51,6 +58,14 @@ async function listFinishedRuns(scope: Scope, contactId: string): Promise<string
     where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and status not in ('queued', 'running', 'waiting')
     limit ${scope.portions.historyStep}`
   return rows.map(({ id }) => id)
+}
+
+async function listPayloads(scope: Scope, contactId: string): Promise<string[]> {
+  const rows = await scope.sql<{ eventId: string }>('listPayloads')`
+    select event_id from event_payloads
+    where tenant_id = ${scope.tenantId} and contact_id = ${contactId}
+    limit ${scope.portions.historyStep}`
+  return rows.map(({ eventId }) => eventId)
 }
 
 /** Those of broadcasts are deleted with the contact, whose recipients are erased before. */

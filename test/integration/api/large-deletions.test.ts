@@ -7,7 +7,7 @@ import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PORTION = 3
 const MESSAGES = 8
-const TABLES = ['messages', 'runs', 'run_steps', 'conversations', 'message_statuses']
+const TABLES = ['messages', 'runs', 'run_steps', 'conversations', 'message_statuses', 'event_payloads']
 
 describe('deletion of a contact or channel with many messages', () => {
   let app: TestApp
@@ -30,7 +30,7 @@ describe('deletion of a contact or channel with many messages', () => {
         insert into deletions select pg_current_xact_id(), tg_table_name, count(*) from gone;
         return null;
       end $$`)
-    for (const table of ['messages', 'runs', 'conversations', 'message_statuses']) {
+    for (const table of ['messages', 'runs', 'conversations', 'message_statuses', 'event_payloads']) {
       await app.system.db.raw(`create trigger limit_deletion after delete on ${table}
         referencing old table as gone for each statement execute function limit_deletion()`)
     }
@@ -81,6 +81,18 @@ describe('deletion of a contact or channel with many messages', () => {
     const rows = await app.system.db('deletions').sum('count as rows').groupBy('in_transaction', 'from_table')
     return Math.max(...rows.map((row) => Number(row['rows'])))
   }
+
+  it('deletes a contact with the data of many events in transactions of bounded size, and none of others', async () => {
+    const send = (contactId: string, n: number) =>
+      workspace.call('POST', '/api/events', { event: 'order.paid', contactId, data: { n } })
+    await send((await buildContact(workspace)).id, 0)
+    const before = await countRows()
+    const { id } = await buildContact(workspace)
+    for (let n = 0; n < MESSAGES; n += 1) await send(id, n)
+    await workspace.call('DELETE', `/api/contacts/${id}`)
+    expect(await countRows()).to.deep.equal(before)
+    if (CITUS_URL === undefined) expect(await largestTransaction()).to.equal(PORTION)
+  })
 
   it('leaves the contact and its conversation when it is interrupted, and deletes all when it is repeated', async function () {
     if (CITUS_URL !== undefined) this.skip()
