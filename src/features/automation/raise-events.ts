@@ -51,11 +51,18 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
   tx.enqueue(advanceJob(tx.tenantId))
 }
 
-/** Programs and front ends get a custom event whether workflows react to it or not, with its data as steps are recorded. */
+/**
+ * Programs and front ends get a custom event whether workflows react to it or not, with its data as steps are recorded.
+ * Data without fields are none.
+ */
 function toCustomEvent({ contactId, runId, event, secrets = [] }: RaisedEvent): Event[] {
   if (event.type !== 'event') return []
-  const payload = recordPayload(event.data, secrets, PAYLOAD_BYTES_MAX)
+  const payload = isEmpty(event.data) ? null : recordPayload(event.data, secrets, PAYLOAD_BYTES_MAX)
   return [{ type: `custom.${event.event}`, data: { contactId, runId: runId ?? null }, payload }]
+}
+
+function isEmpty(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && Object.keys(data).length === 0
 }
 
 /** Finds the mailbox of each contact: its newest conversation, or the contact itself if it has none. */

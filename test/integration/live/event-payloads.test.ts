@@ -84,17 +84,22 @@ describe('data of custom events', () => {
       triggers: [{ type: 'event', event: 'order.paid' }],
       steps: [
         { id: 'book', type: 'emit', event: 'appointment.booked', data: { total: '{{trigger.data.total}}', a: 1 } },
+        { id: 'done', type: 'emit', event: 'done' },
       ],
     })
     await send('order.paid', { total: 3 })
     await app.work()
     await send('ping')
+    await send('pong', {})
     const items = await list()
     expect(items.map(({ type, payload }) => [type, payload])).to.deep.equal([
       ['custom.order.paid', { total: 3 }],
       ['custom.appointment.booked', { total: 3, a: 1 }],
+      ['custom.done', null],
       ['custom.ping', null],
+      ['custom.pong', null],
     ])
+    expect(await countRows()).to.equal(2)
     const others = await workspace.call('GET', '/api/events?types=contact.*&types=run.*')
     for (const item of others.items) expect(item).to.have.all.keys('id', 'type', 'data', 'at')
   })
@@ -120,6 +125,33 @@ describe('data of custom events', () => {
     await app.work()
     const checked = (await list()).find(({ type }) => type === 'custom.checked')
     expect(checked?.payload).to.deep.equal({ note: 'PIN [redacted]', password: '[redacted]' })
+  })
+
+  it('show no value that a sensitive variable had when it was emitted, though it has another one afterwards', async () => {
+    const { id: workflowId } = await buildWorkflow(workspace, {
+      variables: { token: { type: 'string', sensitive: true } },
+      triggers: [{ type: 'event', event: 'order.paid' }],
+      steps: [
+        { id: 'keep', type: 'set', values: { token: '{{trigger.data.token}}' } },
+        { id: 'first', type: 'emit', event: 'checked', data: { note: 'Token {{vars.token}}' } },
+        { id: 'replace', type: 'set', values: { token: '{{trigger.data.next}}' } },
+        { id: 'second', type: 'emit', event: 'checked', data: { note: 'Token {{vars.token}}' } },
+        { id: 'wait', type: 'wait_for_event', event: 'order.sent' },
+        { id: 'forget', type: 'set', values: { token: null } },
+      ],
+    })
+    await send('order.paid', { token: 'tok-4711', next: 'tok-0815' })
+    await send('order.sent')
+    await app.work()
+    const checked = (await list()).filter(({ type }) => type === 'custom.checked')
+    const hidden = { note: 'Token [redacted]' }
+    expect(checked.map(({ payload }) => payload)).to.deep.equal([hidden, hidden])
+    const [run] = (await workspace.call('GET', `/api/runs?workflowId=${workflowId}`)).items
+    expect(run.status).to.equal('completed')
+    const { steps } = await workspace.call('GET', `/api/runs/${run.id}/steps`)
+    expect(JSON.stringify(steps))
+      .to.include('Token [redacted]')
+      .and.not.match(/tok-\d/)
   })
 
   it('of more than 64 KB are truncated for readers, and whole for workflows', async () => {
