@@ -57,12 +57,18 @@ export class EventStream<T> {
   }
 }
 
-type Subscription = { procedure: string; input: object; lastEventId?: string | undefined; address?: string }
+type Subscription = {
+  procedure: string
+  input: object
+  lastEventId?: string | undefined
+  address?: string
+  headers?: Record<string, string>
+}
 
 export async function openEventStream<T>(
   url: string,
   session: TestSession,
-  { procedure, input, lastEventId, address = newAddress() }: Subscription,
+  { procedure, input, lastEventId, address = newAddress(), headers = {} }: Subscription,
 ): Promise<EventStream<T>> {
   const connection = new AbortController()
   const query = encodeURIComponent(JSON.stringify({ json: input }))
@@ -74,6 +80,7 @@ export async function openEventStream<T>(
       cookie: session.cookie,
       'x-tenant-id': session.tenantId,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      ...headers,
     },
   })
   expect(response.status).to.equal(200)

@@ -25,10 +25,15 @@ export function toPayloadField(
   return isCustomEvent(type) ? { payload: payloads.get(id) ?? null } : {}
 }
 
+/** Adds the payloads that the caller may read. Those of contacts are personal: keys need the scope that contacts need. */
 export async function addPayloads<T extends EventRef>(
   scope: Scope,
   events: readonly T[],
 ): Promise<(T & { payload?: Payload | null })[]> {
-  const payloads = await loadPayloads(scope, events)
+  const payloads = mayReadPayloads(scope) ? await loadPayloads(scope, events) : new Map<string, Payload>()
   return events.map((event) => ({ ...event, ...toPayloadField(event, payloads) }))
+}
+
+export function mayReadPayloads({ actor }: Scope): boolean {
+  return actor.type !== 'key' || actor.scopes.has('contacts:read')
 }

@@ -76,7 +76,7 @@ const Event = z
       .optional()
       .meta({
         description:
-          'The data of a custom event; null without data, for data without fields and after the deletion of the contact. Values of sensitive variables and names are redacted, and more than 64 KB are truncated. Other events do not have the field',
+          'The data of a custom event; null without data, for data without fields, after the deletion of the contact, and for keys without `contacts:read`. Values of sensitive variables and names are redacted, and more than 64 KB are truncated. Other events do not have the field',
         examples: [{ total: 120 }],
       }),
     at: timestamp,

@@ -4,7 +4,7 @@ import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import { isCustomEvent } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
-import { addPayloads, type Payload } from '../events/payloads.ts'
+import { addPayloads, mayReadPayloads, type Payload } from '../events/payloads.ts'
 import { EVENT_RETENTION_MS } from '../events/purge-events.ts'
 import type { FollowEvents } from '../events/schema.ts'
 import { EVENT_DAYS_MAX } from '../retention/schema.ts'
@@ -234,7 +234,8 @@ async function* toWorkspaceEvents(
 /** Items with a payload are not kept, as it may be deleted before the event is. */
 function getItem(scope: Scope, event: FeedEvent): Promise<WorkspaceEvent> {
   const make = () => toItem(scope, event)
-  return isCustomEvent(event.type) ? scope.singleFlight(`event ${event.id}`, make) : ITEMS.get(event, '', make)
+  if (!isCustomEvent(event.type)) return ITEMS.get(event, '', make)
+  return mayReadPayloads(scope) ? scope.singleFlight(`event ${event.id}`, make) : make()
 }
 
 async function toItem(scope: Scope, { id, type, data, at }: FeedEvent): Promise<WorkspaceEvent> {

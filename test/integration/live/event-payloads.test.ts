@@ -37,21 +37,22 @@ describe('data of custom events', () => {
   const send = (event: string, data?: object) => workspace.call('POST', '/api/events', { event, contactId, data })
   const list = async (caller = workspace): Promise<Item[]> =>
     (await caller.call('GET', '/api/events?types=custom.*')).items
-  const follow = (lastEventId?: string) =>
+  const follow = (lastEventId?: string, headers: Record<string, string> = {}) =>
     openEventStream<Followed>(app.url, workspace, {
       procedure: 'events.follow',
       input: { types: ['custom.*'] },
       lastEventId,
+      headers,
     })
   const subscribe = (fields: object = {}): Promise<{ id: string; secret: string }> =>
     workspace.call('POST', '/api/webhook-endpoints', { url: receiver.url, types: ['custom.*'], ...fields })
 
   /** Returns the data of the first event that a new stream over REST sends after a position. */
-  async function streamFirst(after: string): Promise<Item> {
+  async function streamFirst(after: string, caller: Record<string, string> = {}): Promise<Item> {
     const connection = new AbortController()
     const response = await fetch(`${app.url}/api/events/stream?types=custom.*&after=${after}`, {
       signal: connection.signal,
-      headers: { cookie: workspace.cookie, 'x-tenant-id': workspace.tenantId },
+      headers: { cookie: workspace.cookie, 'x-tenant-id': workspace.tenantId, ...caller },
     })
     let text = ''
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -77,6 +78,35 @@ describe('data of custom events', () => {
     const [posted] = readEvents(receiver, secret)
     expect(posted).to.deep.include({ id: listed?.id, payload: BOOKED })
     expect(posted?.resource).to.include({ id: contactId })
+  })
+
+  it('are shown to a key only with the scope that reading contacts needs, in the list and both streams', async () => {
+    const { nextCursor } = await workspace.call('GET', '/api/events?after=latest')
+    const stream = await follow()
+    const scopes = [['events:read'], ['events:read', 'contacts:read']]
+    const callers = await Promise.all(
+      scopes.map(async (granted) => {
+        const { key } = await workspace.call('POST', '/api/api-keys', { name: 'Reader', scopes: granted })
+        const headers = { cookie: '', authorization: `Bearer ${key}` }
+        return { headers, stream: await follow(undefined, headers) }
+      }),
+    )
+    await send('appointment.booked', BOOKED)
+    const shown = await Promise.all(
+      callers.map(async (caller) => {
+        const { body } = await workspace.request('GET', '/api/events?types=custom.*', undefined, caller.headers)
+        const followed = (await caller.stream.next()).data.event
+        caller.stream.close()
+        const streamed = await streamFirst(nextCursor, caller.headers)
+        return [body.items[0], followed, streamed].map((item) => item?.payload)
+      }),
+    )
+    expect(shown).to.deep.equal([
+      [null, null, null],
+      [BOOKED, BOOKED, BOOKED],
+    ])
+    expect((await stream.next()).data.event?.payload).to.deep.equal(BOOKED)
+    stream.close()
   })
 
   it('are those that a workflow emitted, and null for an event without data; other events have no such field', async () => {
