@@ -88,7 +88,15 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
 }
 
 /** The floors of the engine, the lowest first. A folder imports itself and lower floors. */
-const ENGINE_FLOORS = [['language'], ['model'], ['compile', 'decide', 'redact'], ['replay'], ['mailbox'], ['simulate']]
+const ENGINE_FLOORS = [
+  ['language'],
+  ['model'],
+  ['compile', 'redact'],
+  ['decide'],
+  ['replay'],
+  ['mailbox'],
+  ['simulate'],
+]
 
 /** Types that are terms of the engine as well, each with its meaning there. */
 const ENGINE_TERMS: Record<string, string> = {
