@@ -1,5 +1,5 @@
-import { cut, type Finding } from '../language/definition/problems.ts'
-import { type Fields, findUnknownField } from '../language/fields.ts'
+import { cut, type Finding, listFirst } from '../language/definition/problems.ts'
+import { type Fields, findUnknownField, type UnknownField } from '../language/fields.ts'
 import type { RootFields } from '../model/registry.ts'
 
 /** The names that placeholders of a definition can read; null where an invalid part keeps them from being known. */
@@ -19,7 +19,7 @@ export function checkPath(path: string[], known: ReadableHere): PathFinding | un
   const [root = '', ...rest] = path
   if (!known.roots.includes(root)) {
     const text = `reads "${cut(root)}", which does not exist`
-    const note = `A path starts with one of ${known.roots.join(', ')}`
+    const note = () => `A path starts with one of ${known.roots.join(', ')}`
     return { severity: 'error', code: 'unknown_root', text, near: { name: root, names: known.roots }, note }
   }
   if (root === 'steps') return checkStep(path, known)
@@ -30,7 +30,7 @@ export function checkPath(path: string[], known: ReadableHere): PathFinding | un
   const owner = [root, ...unknown.owner].join('.')
   return {
     ...unknownField(path, `${owner} has no field ${cut(unknown.name)}`, unknown),
-    note: `Fields of ${owner} here: ${unknown.names.join(', ')}`,
+    note: () => `Fields of ${owner} here: ${unknown.names.join(', ')}`,
   }
 }
 
@@ -52,7 +52,7 @@ function checkStep(path: string[], { steps }: Readable): PathFinding | undefined
   const owner = ['output', ...unknown.owner].join('.')
   return {
     ...unknownField(path, `the ${owner} of the step ${name} has no field ${cut(unknown.name)}`, unknown),
-    note: `Fields of the ${owner}: ${unknown.names.join(', ')}`,
+    note: () => `Fields of the ${owner}: ${listFirst(unknown.names)}`,
   }
 }
 
@@ -62,6 +62,7 @@ function checkVariable([, name = '']: string[], { variables }: Readable): PathFi
   return { severity: 'warning', code: 'unknown_variable', text, near: { name, names: variables } }
 }
 
-function unknownField(path: string[], reason: string, near: { name: string; names: string[] }): PathFinding {
+function unknownField(path: string[], reason: string, { name, names }: UnknownField): PathFinding {
+  const near = { name, names }
   return { severity: 'warning', code: 'unknown_field', text: `reads {{${cut(path.join('.'))}}}: ${reason}`, near }
 }

@@ -2,6 +2,7 @@ import { getField } from '../../platform/fields.ts'
 import { CONTINUE, END, variablePath } from '../language/definition/names.ts'
 import {
   describeFindings,
+  locateStep,
   PARSING,
   problemAt,
   quote,
@@ -52,7 +53,7 @@ const LOOPS_DEPTH_MAX = 5
  */
 export function parseSteps(sources: unknown[], registry: Registry, list: List = ROOT): StepResult[] {
   return sources.flatMap((source, index) => {
-    const location = locate(source, `${list.path}.${index}`, index)
+    const location = locateStep(readId(source), `${list.path}.${index}`, index)
     const fields = parseFields(source, location, registry)
     const body = listBody(source, fields)
     const depth = body.length > 0 ? checkDepth(location, list) : []
@@ -126,13 +127,6 @@ function describeUnknownType(name: string, location: Location, names: string[]):
 function readId(step: unknown): string | undefined {
   const id = getField(step, 'id')
   return typeof id === 'string' ? id : undefined
-}
-
-function locate(source: unknown, path: string, index: number): Location {
-  const id = readId(source)
-  return id === undefined
-    ? { stepId: null, path, name: `Step ${index + 1}` }
-    : { stepId: id, path, name: `Step "${id}"` }
 }
 
 export function compileSteps(steps: ParsedStep[]): Pick<CompiledDefinition, 'steps' | 'index'> {

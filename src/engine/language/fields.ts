@@ -18,15 +18,24 @@ export function toFields(names: readonly string[]): Fields {
 /** The template language computes it for texts, lists and objects. */
 const COMPUTED = 'size'
 
-/** A field that its owner does not have. `owner` is the path of the owner within the value. */
-export type UnknownField = { name: string; owner: string[]; names: string[] }
+/** A field that its owner does not have. `owner` is the path of the owner within the value, and `names` its fields. */
+export type UnknownField = { name: string; owner: string[]; names: readonly string[] }
+
+const listed = new WeakMap<Fields, readonly string[]>()
+
+/** Lists the names of fields once: a step may have many, and many placeholders may read fields that it does not have. */
+function listNames(fields: Fields): readonly string[] {
+  const names = listed.get(fields) ?? Object.keys(fields)
+  listed.set(fields, names)
+  return names
+}
 
 /** Finds the first part of a path that does not exist. A part that is computed when the path is read is empty. */
 export function findUnknownField(path: readonly string[], fields: Fields | null): UnknownField | undefined {
   let current = fields
   for (const [index, name] of path.entries()) {
     if (current === null || name === '' || name === COMPUTED) return undefined
-    if (!Object.hasOwn(current, name)) return { name, owner: path.slice(0, index), names: Object.keys(current) }
+    if (!Object.hasOwn(current, name)) return { name, owner: path.slice(0, index), names: listNames(current) }
     current = current[name] ?? null
   }
   return undefined

@@ -55,6 +55,7 @@ const REMOVED_NAME = '__proto__'
 const SKIPPED_FIELDS: ReadonlySet<string> = new Set(['steps', 'triggers', 'ui'])
 
 const PROBLEMS_MAX = 100
+const PROBLEMS_BYTES_MAX = 131_072
 
 /** The first problems of a list that may be long, and the number of all. */
 type ProblemList = { items: Problem[]; total: number }
@@ -67,8 +68,9 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
   const registry = allowsLoopback ? workflowLanguageWithLoopback : workflowLanguage
   const { compiled, triggers, errors, warnings } = compileDefinition(definition, registry)
   const unsupported = findUnsupported(definition)
+  const paths = new Set(errors.map(({ path }) => path))
   const additional = [...findRemovedNames(definition), ...findLiteralSecrets(definition)].filter(
-    ({ path }) => !errors.some((error) => error.path === path),
+    ({ path }) => !paths.has(path),
   )
   if (unsupported.length + additional.length === 0) return { compiled, triggers, errors, warnings }
   const others = errors.filter((error) => !unsupported.some((one) => covers(one, error)))
@@ -77,14 +79,21 @@ export function checkDefinition(definition: unknown, { allowsLoopback }: { allow
 }
 
 export function toProblemList(problems: Problem[]): ProblemList {
-  return { items: problems.slice(0, PROBLEMS_MAX), total: problems.length }
+  return { items: limit(problems), total: problems.length }
 }
 
-/** Joins lists to one of at most 100 problems, of which the last one says how many are left out. */
+function limit(problems: Problem[]): Problem[] {
+  const first = problems.slice(0, PROBLEMS_MAX)
+  let bytes = 0
+  const end = first.findIndex((problem) => (bytes += Buffer.byteLength(JSON.stringify(problem))) > PROBLEMS_BYTES_MAX)
+  return end < 0 ? first : first.slice(0, end)
+}
+
+/** Joins lists to one of at most 100 problems and 128 KB, of which the last one says how many are left out. */
 export function joinProblems(...lists: ProblemList[]): Problem[] {
-  const items = lists.flatMap((list) => list.items)
+  const items = limit(lists.flatMap((list) => list.items))
   const total = lists.reduce((sum, list) => sum + list.total, 0)
-  if (total <= PROBLEMS_MAX) return items
+  if (items.length === total) return items
   const listed = items.slice(0, PROBLEMS_MAX - 1)
   const message = `The definition has ${total - listed.length} more problems. Fix the listed ones first`
   return [...listed, { stepId: null, code: 'more_problems', path: '', message }]

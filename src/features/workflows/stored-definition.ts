@@ -1,4 +1,4 @@
-import type { Location } from '../../engine/language/definition/problems.ts'
+import { locateStep, type Location } from '../../engine/language/definition/problems.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -26,10 +26,7 @@ function listStepsIn(owner: Fields, path: string): DefinitionPart[] {
     const fields = toFields(step)
     const { id } = fields
     const stepPath = `${path}.${index}`
-    const location: Location =
-      typeof id === 'string'
-        ? { stepId: id, path: stepPath, name: `Step "${id}"` }
-        : { stepId: null, path: stepPath, name: `Step ${index + 1}` }
+    const location = locateStep(typeof id === 'string' ? id : undefined, stepPath, index)
     return [{ fields, location }, ...listStepsIn(fields, `${stepPath}.steps`)]
   })
 }

@@ -8,14 +8,32 @@ export type Problem = { stepId: string | null; code: string; message: string; pa
 /** A part of a definition, with its name for people. */
 export type Location = { stepId: string | null; path: string; name: string }
 
+const FIELD_LENGTH_MAX = 250
+const MESSAGE_LENGTH_MAX = 2000
+
+/** Locates a step by its ID, which may be of any length, or else by its position in its list. */
+export function locateStep(id: string | undefined, path: string, index: number): Location {
+  if (id === undefined) return { stepId: null, path, name: `Step ${index + 1}` }
+  const stepId = cut(id)
+  return { stepId, path, name: `Step "${stepId}"` }
+}
+
+/** Describes a problem of a part. The names of the definition that it repeats are shortened. */
 export function problemAt(location: Location, at: PropertyKey[] | string, code: string, text: string): Problem {
-  const field = typeof at === 'string' ? at : at.map(String).join('.')
+  const field = toField(at)
   const path = [location.path, field].filter(Boolean).join('.')
-  const message = `${location.name}: ${field ? `${field} ` : ''}${text}`
+  const message = cut(`${location.name}: ${field ? `${field} ` : ''}${text}`, MESSAGE_LENGTH_MAX)
   return { stepId: location.stepId, code, message, path }
 }
 
-/** A problem whose description ends with the name that was probably meant, and with `note`. */
+function toField(at: PropertyKey[] | string): string {
+  return cut(typeof at === 'string' ? at : at.map((name) => cut(String(name))).join('.'), FIELD_LENGTH_MAX)
+}
+
+/**
+ * A problem whose description ends with the name that was probably meant, and with `note`. A note that repeats names of
+ * the definition is a function, so that it is written for the first problems only.
+ */
 export type Finding = {
   location: Location
   at: PropertyKey[] | string
@@ -23,25 +41,35 @@ export type Finding = {
   text: string
   /** An unknown name, and the names that it may stand for. */
   near?: { name: string; names: Iterable<string> } | undefined
-  note?: string | undefined
+  note?: string | (() => string) | undefined
 }
 
-/** As many problems of a definition are listed; suggestions for the others would only take time. */
+/** As many problems of a definition are listed; suggestions and notes for the others would only take time and memory. */
 const SUGGESTIONS_MAX = 100
 
 export function describeFindings(findings: Finding[]): Problem[] {
   return findings.map(({ location, at, code, text, near, note }, index) => {
-    const suggestion = near && index < SUGGESTIONS_MAX ? didYouMean(near.name, near.names) : undefined
-    const additions = [suggestion, note].filter((one) => one !== undefined)
+    if (index >= SUGGESTIONS_MAX) return problemAt(location, at, code, text)
+    const suggestion = near && didYouMean(near.name, near.names)
+    const additions = [suggestion, typeof note === 'function' ? note() : note].filter((one) => one !== undefined)
     return problemAt(location, at, code, [additions.length > 0 ? `${text}.` : text, ...additions].join(' '))
   })
+}
+
+const LISTED_NAMES_MAX = 20
+
+/** Lists names of a definition, of which there may be any number. */
+export function listFirst(names: readonly string[]): string {
+  const listed = names.slice(0, LISTED_NAMES_MAX).map((name) => cut(name))
+  const left = names.length - listed.length
+  return left > 0 ? `${listed.join(SEPARATOR)} … and ${left} more` : listed.join(SEPARATOR)
 }
 
 const SHOWN_LENGTH_MAX = 100
 
 /** Shortens a text of a definition, which may be of any length. */
-export function cut(text: string): string {
-  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : text
+export function cut(text: string, max = SHOWN_LENGTH_MAX): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text
 }
 
 /** Quotes a value of a definition, which may be of any form. */
@@ -80,7 +108,7 @@ function toUnknownFields(
   const names = isOwn ? [...known, ...common] : known
   const rest = isOwn && common.length > 0 ? ['those of every step'] : []
   const listed = [known.join(SEPARATOR), ...rest].filter((part) => part !== '').join(' and ')
-  const note = `Fields of ${isOwn ? name : path.map(String).join('.')}: ${listed}`
+  const note = `Fields of ${isOwn ? name : toField(path)}: ${listed}`
   return keys.map((key) => ({
     location,
     at: [...path, key],
