@@ -125,17 +125,38 @@ function findCycle(
   nodes: ReadonlyMap<string, Node>,
   successors: (node: Node) => string[],
 ): Node[] {
-  const remaining = new Set(reachable)
-  const remainingSuccessors = (id: string) => {
+  const after = new Map([...reachable].map((id): [string, string[]] => [id, []]))
+  const before = new Map([...reachable].map((id): [string, string[]] => [id, []]))
+  for (const id of reachable) {
     const node = nodes.get(id)
-    return node ? successors(node).filter((to) => remaining.has(to) && !node.step.loops.includes(to)) : []
+    for (const to of node ? successors(node) : []) {
+      if (!reachable.has(to) || node?.step.loops.includes(to)) continue
+      after.get(id)?.push(to)
+      before.get(to)?.push(id)
+    }
   }
-  for (let size = -1; size !== remaining.size;) {
-    size = remaining.size
-    const entered = new Set([...remaining].flatMap(remainingSuccessors))
-    for (const id of remaining) if (!entered.has(id) || remainingSuccessors(id).length === 0) remaining.delete(id)
-  }
+  const remaining = new Set(reachable)
+  removeWithout(before, after, remaining)
+  removeWithout(after, before, remaining)
   return [...nodes.values()].filter(({ step }) => remaining.has(step.id))
+}
+
+type Neighbours = ReadonlyMap<string, readonly string[]>
+
+/** Removes the steps that have none of `needed` left, and looks at each connection once. `others` are the opposite ones. */
+function removeWithout(needed: Neighbours, others: Neighbours, remaining: Set<string>): void {
+  const left = new Map(
+    [...remaining].map((id) => [id, (needed.get(id) ?? []).filter((to) => remaining.has(to)).length]),
+  )
+  const pending = [...remaining].filter((id) => left.get(id) === 0)
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    remaining.delete(id)
+    for (const other of others.get(id) ?? []) {
+      const count = (left.get(other) ?? 0) - 1
+      left.set(other, count)
+      if (count === 0) pending.push(other)
+    }
+  }
 }
 
 const CYCLE_IDS_MAX = 10

@@ -20,7 +20,15 @@ export function checkPath(path: string[], known: ReadableHere): PathFinding | un
   if (!known.roots.includes(root)) {
     const text = `reads "${cut(root)}", which does not exist`
     const note = () => `A path starts with one of ${known.roots.join(', ')}`
-    return { severity: 'error', code: 'unknown_root', text, near: { name: root, names: known.roots }, note }
+    const isVariable = known.roots.includes('vars') && known.variables?.has(root)
+    const near = isVariable ? undefined : { name: root, names: known.roots }
+    return {
+      severity: 'error',
+      code: 'unknown_root',
+      text,
+      near,
+      note: isVariable ? `Did you mean vars.${root}?` : note,
+    }
   }
   if (root === 'steps') return checkStep(path, known)
   if (root === 'vars') return checkVariable(path, known)

@@ -34,29 +34,21 @@ export function compileDefinition(definition: unknown, registry: Registry): Comp
   const sources = { triggers: readList(definition, 'triggers'), steps: readList(definition, 'steps') }
   const { triggers, steps } = withWorkBudget(DEFINITION_PATTERNS_WORK_MAX, () => parseParts(sources, registry)).result
   const valid = steps.flatMap(({ value }) => value ?? [])
-  const templates = checkTemplates({ triggers: sources.triggers && triggers, steps: valid }, registry, {
-    steps: sources.steps && listOutputs(steps),
-    variables: listVariables(definition, steps),
-  })
-  const unknownTargets = [...findDuplicateIds(valid), ...checkTargets(valid, listInvalidIds(steps))]
-  const graph = checkGraph(valid, {
-    start: steps[0]?.location.stepId ?? null,
-    isComplete: valid.length === steps.length && unknownTargets.length === 0,
-  })
+  const related =
+    steps.length > STEPS_MAX
+      ? { errors: [TOO_MANY_STEPS], warnings: [] }
+      : checkRelations({ definition, sources, triggers, steps, valid }, registry)
   const errors = [
     ...(outer.success ? [] : toProblems(outer.error, WHOLE, { name: 'the definition' })),
     ...[...triggers, ...steps].flatMap(({ problems }) => problems),
     ...findDuplicateTriggers(triggers, registry.triggers),
-    ...unknownTargets,
-    ...checkCount(steps.length),
-    ...templates.errors,
-    ...graph.errors,
+    ...related.errors,
   ]
   return {
     compiled: outer.success && errors.length === 0 ? assemble(outer.data, triggers, valid) : null,
     triggers: triggers.map(({ value }) => value),
     errors,
-    warnings: [...findEmptyParts(sources), ...graph.warnings, ...templates.warnings],
+    warnings: [...findEmptyParts(sources), ...related.warnings],
   }
 }
 
@@ -66,6 +58,35 @@ type Sources = { triggers: unknown[] | null; steps: unknown[] | null }
 function parseParts(sources: Sources, registry: Registry) {
   const triggers = (sources.triggers ?? []).map((source, index) => parseTrigger(source, index, registry.triggers))
   return { triggers, steps: parseSteps(sources.steps ?? [], registry) }
+}
+
+type Parts = {
+  definition: unknown
+  sources: Sources
+  triggers: ParsedTrigger[]
+  steps: StepResult[]
+  /** The steps that their schemas accept. */
+  valid: ParsedStep[]
+}
+
+/** Checks what the parts read of one another, and in which order the steps run. */
+function checkRelations(
+  { definition, sources, triggers, steps, valid }: Parts,
+  registry: Registry,
+): { errors: Problem[]; warnings: Problem[] } {
+  const templates = checkTemplates({ triggers: sources.triggers && triggers, steps: valid }, registry, {
+    steps: sources.steps && listOutputs(steps),
+    variables: listVariables(definition, steps),
+  })
+  const unknownTargets = [...findDuplicateIds(valid), ...checkTargets(valid, listInvalidIds(steps))]
+  const graph = checkGraph(valid, {
+    start: steps[0]?.location.stepId ?? null,
+    isComplete: valid.length === steps.length && unknownTargets.length === 0,
+  })
+  return {
+    errors: [...unknownTargets, ...templates.errors, ...graph.errors],
+    warnings: [...graph.warnings, ...templates.warnings],
+  }
 }
 
 function assemble(outer: Definition, triggers: ParsedTrigger[], steps: ParsedStep[]): CompiledDefinition {
@@ -126,11 +147,12 @@ function findDuplicateIds(steps: ParsedStep[]): Problem[] {
   })
 }
 
-/** Counts all steps, including those in loops; the schema limits the outer list alone. */
-function checkCount(count: number): Problem[] {
-  if (count <= STEPS_MAX) return []
-  const message = `The workflow has ${count} steps, including those in loops: at most ${STEPS_MAX} are allowed`
-  return [{ stepId: null, code: 'too_many_steps', path: 'steps', message }]
+/** The problem of all steps, including those in loops; the schema limits the outer list alone. */
+const TOO_MANY_STEPS: Problem = {
+  stepId: null,
+  code: 'too_many_steps',
+  path: 'steps',
+  message: `The workflow has more than ${STEPS_MAX} steps, including those in loops: move some of them to another workflow`,
 }
 
 function findEmptyParts({ triggers, steps }: Sources): Problem[] {

@@ -1,4 +1,5 @@
 import { getField } from '../../platform/fields.ts'
+import { STEPS_MAX } from '../language/definition/definition.ts'
 import { CONTINUE, END, variablePath } from '../language/definition/names.ts'
 import {
   describeFindings,
@@ -49,10 +50,18 @@ const LOOPS_DEPTH_MAX = 5
 
 /**
  * Parses a list of steps, each loop followed by its body, so that the order of the source is kept. The body of a loop that
- * is invalid itself is parsed as well: other steps may refer to its steps.
+ * is invalid itself is parsed as well: other steps may refer to its steps. Stops at the first step beyond the limit of
+ * steps, which shows that there are too many.
  */
-export function parseSteps(sources: unknown[], registry: Registry, list: List = ROOT): StepResult[] {
-  return sources.flatMap((source, index) => {
+export function parseSteps(
+  sources: unknown[],
+  registry: Registry,
+  list: List = ROOT,
+  count = { left: STEPS_MAX + 1 },
+): StepResult[] {
+  return sources.slice(0, count.left).flatMap((source, index) => {
+    if (count.left === 0) return []
+    count.left -= 1
     const location = locateStep(readId(source), `${list.path}.${index}`, index)
     const fields = parseFields(source, location, registry)
     const body = listBody(source, fields)
@@ -61,7 +70,7 @@ export function parseSteps(sources: unknown[], registry: Registry, list: List = 
     const value = toParsedStep(fields, { location, following, loops: list.loops, body: readId(body[0]) ?? null })
     const result = { location, value, assigned: listAssigned(source, fields), problems: [...fields.problems, ...depth] }
     const inner = { path: `${location.path}.steps`, loops: [...list.loops, readId(source) ?? ''] }
-    return [result, ...(depth.length > 0 ? [] : parseSteps(body, registry, inner))]
+    return [result, ...(depth.length > 0 ? [] : parseSteps(body, registry, inner, count))]
   })
 }
 

@@ -14,9 +14,9 @@ const assign = (count: number) => ({
 })
 const read = (path: string, count: number) => times(count, (index) => `{{${path}${index}}}`).join('')
 
-function check(...steps: object[]): { errors: Problem[]; warnings: Problem[] } {
+async function check(...steps: object[]): Promise<{ errors: Problem[]; warnings: Problem[] }> {
   const definition = { version: 1, triggers: [{ type: 'api' }], steps }
-  const { errors, warnings } = checkDefinitionTask.run({ definition, allowsLoopback: false })
+  const { errors, warnings } = await checkDefinitionTask.run({ definition, allowsLoopback: false })
   return { errors: joinProblems(errors), warnings: joinProblems(warnings) }
 }
 
@@ -40,31 +40,51 @@ describe('the problems of a hostile definition', () => {
     ],
   ]
   for (const [name, steps] of cases) {
-    it(`have at most 128 KB: ${name}`, () => {
-      const { errors, warnings } = check(...steps)
+    it(`have at most 128 KB: ${name}`, async () => {
+      const { errors, warnings } = await check(...steps)
       expect(errors.length + warnings.length).to.be.greaterThan(0)
       expect(JSON.stringify(errors).length).to.be.lessThan(129 * KB)
       expect(JSON.stringify(warnings).length).to.be.lessThan(129 * KB)
     }).timeout(5000)
   }
 
-  it('name the first characters of a long id and a long field', () => {
-    const [problem] = check(say(LONG, 'x', { [LONG]: 1 })).errors.filter(({ code }) => code === 'unknown_field')
+  it('name the first characters of a long id and a long field', async () => {
+    const { errors } = await check(say(LONG, 'x', { [LONG]: 1 }))
+    const [problem] = errors.filter(({ code }) => code === 'unknown_field')
     expect(problem?.stepId).to.equal(`${'k'.repeat(100)}…`)
     expect(problem?.path).to.equal(`steps.0.${'k'.repeat(100)}…`)
     expect(problem?.message).to.match(/^Step "k{100}…": k{100}… is an unknown field\./)
   })
 
-  it('list 20 fields of a step that has more', () => {
-    const [warning] = check(assign(40), say('a', '{{steps.s.output.x}}')).warnings
-    expect(warning?.message).to.match(/Fields of the output: v0, v1, .*, v19 … and 20 more$/)
+  it('list 20 fields of a step that has more', async () => {
+    const { warnings } = await check(assign(40), say('a', '{{steps.s.output.x}}'))
+    expect(warnings[0]?.message).to.match(/Fields of the output: v0, v1, .*, v19 … and 20 more$/)
   })
 
-  it('say how many are left out if their texts are too long', () => {
+  it('say how many are left out if their texts are too long', async () => {
     const fields = Object.fromEntries(times(99, (index) => [`${index}${'\u0001'.repeat(250)}`, 1]))
-    const { errors } = check(say('a'.repeat(60) + '\u0001'.repeat(190), 'x', fields))
+    const { errors } = await check(say('a'.repeat(60) + '\u0001'.repeat(190), 'x', fields))
     expect(errors.length).to.be.lessThan(99)
     expect(errors.at(-1)?.code).to.equal('more_problems')
     expect(errors.at(-1)?.message).to.include(`${100 - (errors.length - 1)} more problems`)
+  })
+
+  const jump = (index: number) => ({ id: `s${index}`, type: 'goto', to: index === 0 ? 'end' : `s${index - 1}` })
+  const loop = (steps: object[]) => ({ id: 'l', type: 'loop', over: '{{input}}', max: 2, steps })
+
+  it('are too many steps alone, if loops have more than 500 steps', async () => {
+    const startedAt = process.cpuUsage()
+    const { errors, warnings } = await check(loop(times(5000, jump)), say('a', '{{nobody}}', { next: 'nowhere' }))
+    expect(errors.map(({ code }) => code)).to.deep.equal(['too_many_steps'])
+    expect(errors[0]?.message).to.equal(
+      'The workflow has more than 500 steps, including those in loops: move some of them to another workflow',
+    )
+    expect(warnings).to.deep.equal([])
+    expect(process.cpuUsage(startedAt).user).to.be.lessThan(1_000_000)
+  })
+
+  it('are not too many steps, if there are 500 with those in loops', async () => {
+    const { errors } = await check(loop(times(499, jump)))
+    expect(errors.map(({ code }) => code)).to.not.include('too_many_steps')
   })
 })

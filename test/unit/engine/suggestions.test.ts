@@ -118,6 +118,12 @@ describe('the check of a definition', () => {
       'errors',
       /Did you mean contact\? A path starts with one of contact, /,
     ],
+    [
+      'a variable without vars, such as the entry of a loop',
+      steps({ id: 'l', type: 'loop', over: '{{input}}', as: 'row', max: 2, steps: [say('a', '{{row.x}}')] }),
+      'errors',
+      /reads "row", which does not exist. Did you mean vars.row\?$/,
+    ],
     ['a step', steps(say('check'), say('b', '{{steps.chek.output}}')), 'errors', /Did you mean check\?/],
     ['a target', steps(say('a', 'x', { next: 'confrm' }), say('confirm')), 'errors', /Did you mean confirm\?/],
     [
