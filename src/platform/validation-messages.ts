@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getField } from './fields.ts'
 
 type Issue = z.core.$ZodRawIssue
 
@@ -29,18 +30,30 @@ function describeIssue(issue: Issue): string | undefined {
       return describeLimit(issue.origin, 'at most', issue.maximum)
     case 'invalid_value':
       if (issue.input === undefined) return 'is required'
-      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${listValues(issue.values)}`
     case 'invalid_format':
       return `must be a valid ${issue.format === 'regex' ? 'value' : issue.format}`
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : 'has none of the allowed forms'
+      return issue.input === undefined ? 'is required' : describeUnion(issue)
     case 'invalid_key':
       return 'has a key that is not allowed'
     default:
       return undefined
   }
+}
+
+/** Describes the field that tells the forms of an object apart, if there is one. The input is the object. */
+function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+  const options: unknown = 'options' in issue ? issue.options : undefined
+  if (issue.discriminator === undefined || !Array.isArray(options)) return 'has none of the allowed forms'
+  const isMissing = getField(issue.input, issue.discriminator) === undefined
+  return `${isMissing ? 'is required:' : 'must be'} one of ${listValues(options)}`
+}
+
+function listValues(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value)).join(', ')
 }
 
 function describeLimit(origin: string, relation: string, limit: number | bigint): string {

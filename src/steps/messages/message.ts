@@ -68,16 +68,25 @@ function buttons<Item extends z.ZodType<ButtonOption>>(item: Item) {
     .optional()
 }
 
+/** Describes the form of a message to who wrote its text alone. */
+const EXPECTED: { error: z.core.$ZodErrorMap } = {
+  error: ({ code, input }) =>
+    code === 'invalid_type' && typeof input === 'string' ? 'must be an object such as {"body": "Hello"}' : undefined,
+}
+
 /** Exactly one kind of content; a body may accompany some kinds. */
 export const Message = z
-  .strictObject({
-    body: body.optional(),
-    media: Media.optional(),
-    buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX) })),
-    ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText, mediaId }),
-    template: TemplatePart.optional(),
-    replyToId: templateText.optional(),
-  })
+  .strictObject(
+    {
+      body: body.optional(),
+      media: Media.optional(),
+      buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX) })),
+      ...contentShape({ text: title, url: fetchableUrl, degrees, messageId: templateText, mediaId }),
+      template: TemplatePart.optional(),
+      replyToId: templateText.optional(),
+    },
+    EXPECTED,
+  )
   .superRefine(reportProblem)
   .refine(({ template, replyToId }) => !template || replyToId === undefined, {
     message: 'is not allowed with template',
@@ -88,16 +97,19 @@ export type Message = z.output<typeof Message>
 
 /** A message whose buttons are possible answers. */
 export const Question = z
-  .strictObject({
-    body,
-    media: Media.optional(),
-    buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() })),
-  })
+  .strictObject(
+    {
+      body,
+      media: Media.optional(),
+      buttons: buttons(z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() })),
+    },
+    EXPECTED,
+  )
   .superRefine(reportProblem)
 export type Question = z.output<typeof Question>
 
 /** Message after an invalid reply; it repeats the choices of the question. */
-export const Reminder = z.strictObject({ body, media: Media.optional() }).superRefine(reportProblem)
+export const Reminder = z.strictObject({ body, media: Media.optional() }, EXPECTED).superRefine(reportProblem)
 
 export const Choices = several(
   z.strictObject({ id: ident, title: title(LIST_TITLE_MAX), next: target.optional() }),

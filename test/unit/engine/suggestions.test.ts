@@ -164,6 +164,18 @@ describe('the check of a definition', () => {
     ],
     ['a part of a definition', { step: [] }, 'errors', /Did you mean steps\? Fields of the definition: version, /],
     ['a type of step', steps({ id: 'a', type: 'sendmessage' }), 'errors', /Did you mean send_message\?/],
+    [
+      'an operator',
+      steps(say('a', 'x', { if: { left: 'a', op: 'contain', right: 'b' } })),
+      'errors',
+      /if.op must be one of "eq", .*\. Did you mean contains\?$/,
+    ],
+    [
+      'an operator by the sign of other languages',
+      steps(say('a', 'x', { if: { left: 'a', op: '==', right: 'b' } })),
+      'errors',
+      /\. Did you mean eq\?$/,
+    ],
     ['a type of trigger', { triggers: [{ type: 'mesage_received' }] }, 'errors', /Did you mean message_received\?/],
   ]
   for (const [name, definition, kind, message] of suggestions) {
@@ -326,6 +338,17 @@ describe('the problems of an invalid part', () => {
     const many = Array.from({ length: 30 }, (_, index) => say(`s${index}`))
     const [message] = listMessages(steps(...many, say('last', 'x', { next: 's0' })), 'errors')
     expect(message).to.match(/^infinite_loop Steps s0, s1, .*, s9 and 21 more can repeat forever/)
+  })
+
+  it('say which form a value of another type must have', () => {
+    const messages = listMessages(
+      steps(say('a', 'x', { timeout: 60 }), { id: 'b', type: 'send_message', message: 'hi' }),
+      'errors',
+    )
+    expect(messages).to.deep.equal([
+      'invalid Step "a": timeout must be a duration such as 30s, 10m, 24h, 7d or PT10M',
+      'invalid Step "b": message must be an object such as {"body": "Hello"}',
+    ])
   })
 
   it('say that a missing value is required, also one of a few', () => {

@@ -2,6 +2,11 @@ import '../../../src/platform/validation-messages.ts'
 import { expect } from 'chai'
 import { z } from 'zod'
 
+const FORMS = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('message') }),
+  z.object({ type: z.literal('event') }),
+])
+
 const CASES: [name: string, schema: z.ZodType, input: unknown, message: string][] = [
   ['a missing field', z.string(), undefined, 'is required'],
   ['a number instead of a string', z.string(), 1, 'must be a string'],
@@ -18,6 +23,8 @@ const CASES: [name: string, schema: z.ZodType, input: unknown, message: string][
   ['another value than the only one', z.literal('a'), 'c', 'must be "a"'],
   ['a malformed UUID', z.uuid(), 'a', 'must be a valid uuid'],
   ['an odd number', z.number().multipleOf(2), 3, 'must be a multiple of 2'],
+  ['a missing type of several', FORMS, { body: 'x' }, 'is required: one of "message", "event"'],
+  ['an unknown type of several', FORMS, { type: 'x' }, 'must be one of "message", "event"'],
   ['a value of no variant', z.union([z.string(), z.int()]), true, 'has none of the allowed forms'],
   ['a schema with a message of its own', z.string('must be a name'), 1, 'must be a name'],
 ]

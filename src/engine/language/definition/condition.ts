@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Condition, ConditionLanguage, Operator, OperatorIssue } from '../conditions.ts'
+import { didYouMean } from '../closest-matches.ts'
 import { hasPlaceholder } from '../template.ts'
 
 const FORMS = 'must be one of all, any, not, or left with op'
@@ -17,6 +18,7 @@ function conditionSchema(
   operators: readonly Operator[],
   find: (name: string) => Operator | undefined,
 ): z.ZodType<Condition> {
+  const names = operators.map(({ name }) => name)
   const unary = operators.filter(({ isUnary }) => isUnary).map(({ name }) => name)
   const several = z.array(z.lazy(() => schema)).min(1, 'must have at least one condition')
   const schema: z.ZodType<Condition> = z
@@ -25,7 +27,7 @@ function conditionSchema(
       any: several.optional(),
       not: z.lazy(() => schema).optional(),
       left: z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false').optional(),
-      op: z.enum(operators.map(({ name }) => name)).optional(),
+      op: z.enum(names, { error: ({ input }) => describeUnknownOperator(input, names) }).optional(),
       right: z.unknown().optional(),
     })
     .transform(({ all, any, not, left, op, right }, issues): Condition => {
@@ -61,6 +63,29 @@ function conditionSchema(
       ],
     })
   return schema
+}
+
+/** Operators of other languages. */
+const SYNONYMS = new Map([
+  ['=', 'eq'],
+  ['==', 'eq'],
+  ['===', 'eq'],
+  ['equal', 'eq'],
+  ['equals', 'eq'],
+  ['!=', 'ne'],
+  ['!==', 'ne'],
+  ['>', 'gt'],
+  ['>=', 'gte'],
+  ['<', 'lt'],
+  ['<=', 'lte'],
+])
+
+function describeUnknownOperator(input: unknown, names: readonly string[]): string {
+  const rule = `must be one of ${names.map((name) => JSON.stringify(name)).join(', ')}`
+  if (typeof input !== 'string') return rule
+  const synonym = SYNONYMS.get(input)
+  const suggestion = synonym === undefined ? didYouMean(input, names) : `Did you mean ${synonym}?`
+  return suggestion === undefined ? rule : `${rule}. ${suggestion}`
 }
 
 function staticIssue(operator: Operator, right: unknown): OperatorIssue | undefined {

@@ -11,6 +11,7 @@ const UNITS = new Map([
   ['w', 7 * DAY],
 ])
 const DURATION_MAX = 365 * DAY
+const RULE = 'must be a duration such as 30s, 10m, 24h, 7d or PT10M'
 
 /** Parses `30s`, `10m`, `24h`, `7d`, `2w`, or ISO 8601 without months and years, to milliseconds. */
 export function parseDuration(text: string): number | undefined {
@@ -24,12 +25,11 @@ export function parseDuration(text: string): number | undefined {
 
 /** Schema of a duration: a text whose output is milliseconds. */
 export const duration = z
-  .string()
+  .string({ error: ({ input }) => (input === undefined ? undefined : RULE) })
   .transform((text, issues) => {
     const ms = parseDuration(text)
     if (ms !== undefined && ms <= DURATION_MAX) return ms
-    const message =
-      ms === undefined ? 'must be a duration such as 30s, 10m, 24h, 7d or PT10M' : 'must be at most 365 days'
+    const message = ms === undefined ? RULE : 'must be at most 365 days'
     issues.addIssue({ code: 'custom', message, params: { code: 'invalid_duration' } })
     return z.NEVER
   })
