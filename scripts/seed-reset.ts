@@ -1,27 +1,36 @@
 import { parseArgs } from 'node:util'
+import type { Knex } from 'knex'
 import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
-import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
+import { toDatabaseUrlError, toTarget } from '../src/platform/database/database-url.ts'
 import { closeDatabase, openDatabase, runSeeds } from '../src/platform/database/database.ts'
-import { resolveDatabase } from '../src/platform/database/resolve-database.ts'
+import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
+import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
+import { listLivePidFiles, pidFilePid } from '../src/platform/embedded-postgres/pid-files.ts'
 import { exitOnSignals, readArguments } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 import { isScenario, SCENARIOS, type ScenarioName, seedScenario } from '../src/seed/index.ts'
 import { SEED_ID_PREFIX } from '../src/seed/seed-id.ts'
 
-const USAGE = `Usage: npm run seed:reset -- [--scenario <name>] [--contacts <number>]
+const USAGE = `Usage: npm run seed:reset -- [--database <name>] [--scenario <name>] [--contacts <number>]
 Deletes the workspaces that seeds have created, those whose IDs begin with ${SEED_ID_PREFIX}, and executes all seeds.
-If it fails, everything is as before. Other workspaces and all accounts stay. Stop Parley first.
+The demo workspace is one of them. If it fails, everything is as before. Other workspaces and all accounts stay.
+Stop Parley first.
+  --database   name of the database; required for each database but the embedded one
   --scenario   also creates the workspace of a scenario: ${SCENARIOS.join(', ')}
   --contacts   adds this number of contacts to it`
 
-type Options = { scenario: ScenarioName | undefined; contacts: number }
+type Options = { name: string | undefined; scenario: ScenarioName | undefined; contacts: number }
+
+/** The database may have rows that somebody needs, so nothing is changed. The message tells the operator what to do. */
+class RefusedError extends Error {}
 
 function parseOptions(args: string[]): Options | undefined {
   const { values } = parseArgs({
     args,
     options: {
       help: { type: 'boolean', short: 'h' },
+      database: { type: 'string' },
       scenario: { type: 'string' },
       contacts: { type: 'string', default: '0' },
     },
@@ -32,11 +41,47 @@ function parseOptions(args: string[]): Options | undefined {
   if (scenario !== undefined && !isScenario(scenario)) throw new Error(`There is no scenario "${scenario}"`)
   if (!Number.isSafeInteger(contacts) || contacts < 0) throw new Error('--contacts is a number')
   if (contacts > 0 && scenario === undefined) throw new Error('--contacts needs a --scenario')
-  return { scenario, contacts }
+  return { name: values.database, scenario, contacts }
+}
+
+/** @throws RefusedError unless the operator names the database, or it is the embedded one */
+function assertMeant({ sessionUrl, isEmbedded }: ResolvedDatabase, name: string | undefined): void {
+  const { address, database } = toTarget(sessionUrl)
+  if (name === database || (name === undefined && isEmbedded)) return
+  throw new RefusedError(
+    `The settings name the database "${database}" at ${address}. ` +
+      `Add "--database ${database}" if the workspaces of seeds in it are to be deleted`,
+  )
+}
+
+/** @throws RefusedError if a process that may have rows of the workspaces in memory uses the database */
+async function assertUnused(tx: Knex, { isEmbedded }: ResolvedDatabase, dataDir: string): Promise<void> {
+  const files = isEmbedded ? listLivePidFiles(dataDirectory(dataDir).clients) : []
+  const [pid] = files.map(pidFilePid).filter((one) => one !== process.pid)
+  if (pid !== undefined) throw new RefusedError(`The process ${pid} uses the database. Stop it first`)
+  const { rows } = await tx.raw<{ rows: { pid: number; application_name: string }[] }>(
+    `select pid, application_name from pg_stat_activity
+     where datname = current_database() and application_name like 'parley%' and pid <> pg_backend_pid() limit 1`,
+  )
+  const [session] = rows
+  if (!session) return
+  const { application_name: application } = session
+  throw new RefusedError(
+    `Another process of Parley uses the database, by the session ${session.pid} "${application}". Stop it first`,
+  )
+}
+
+/** Deletes the workspaces of seeds, after it has printed their names, and returns their number. */
+async function deleteWorkspaces(tx: Knex, { sessionUrl }: ResolvedDatabase): Promise<number> {
+  const { address, database } = toTarget(sessionUrl)
+  const seeded = () => tx('workspaces').whereRaw('id::text like ?', [`${SEED_ID_PREFIX}%`])
+  const names = (await seeded().orderBy('name').select('name')).map(({ name }) => JSON.stringify(name))
+  process.stdout.write(`Database "${database}" at ${address}\nWorkspaces to delete: ${names.join(', ') || 'none'}\n`)
+  return seeded().delete()
 }
 
 async function main(): Promise<void> {
-  const { scenario, contacts } = readArguments(USAGE, parseOptions)
+  const { name, scenario, contacts } = readArguments(USAGE, parseOptions)
   exitOnSignals()
   const { database, dataDir, environment } = loadConfig(readEnvironment())
   const server = await resolveDatabase({ ...database, dataDir, environment })
@@ -44,16 +89,16 @@ async function main(): Promise<void> {
   const db = openDatabase(server.sessionUrl, { connections: 1, statementTimeoutMs: DAY, name: 'parley seeds' })
   let deleted = 0
   try {
+    assertMeant(server, name)
     await runSeeds(db, async (tx) => {
-      deleted = await tx('workspaces')
-        .whereRaw('id::text like ?', [`${SEED_ID_PREFIX}%`])
-        .delete()
+      await assertUnused(tx, server, dataDir)
+      deleted = await deleteWorkspaces(tx, server)
       if (scenario !== undefined) await seedScenario(tx, scenario, contacts > 0 ? { scale: { contacts } } : {})
       return true
     })
     process.stdout.write(`Deleted ${deleted === 1 ? '1 workspace' : `${deleted} workspaces`} and executed the seeds.\n`)
   } catch (error) {
-    throw server.isEmbedded ? error : toDatabaseUrlError(error, server.sessionUrl)
+    throw server.isEmbedded || error instanceof RefusedError ? error : toDatabaseUrlError(error, server.sessionUrl)
   } finally {
     await closeDatabase(db)
     await server.close()
@@ -61,6 +106,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${describeStartError(error)}\n`)
+  process.stderr.write(`${error instanceof RefusedError ? error.message : describeStartError(error)}\n`)
   process.exitCode = 1
 })

@@ -151,8 +151,8 @@ function readText(error: unknown, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The server as the driver understands the URL, with its defaults. */
-function toTarget(url: string): Target {
+/** Returns the server, the database and the user as the driver understands the URL, with its defaults. */
+export function toTarget(url: string): Target {
   const urls = splitHosts(url)
   const targets = urls.map(parseTarget)
   return { database: '', user: '', ...targets[0], address: targets.map(({ address }) => address).join(', ') }

@@ -77,14 +77,27 @@ describe('seeds', function () {
     })
   })
 
+  const reset = (args: string[] = [], env: NodeJS.ProcessEnv = {}) =>
+    checkout.run('npm', ['run', '--silent', 'seed:reset', '--', ...args], env)
+
   it('npm run seed:reset creates the workspaces of seeds again, also that of a scenario, and keeps the others', async () => {
     await withServer(async (client) => {
-      const reset = (...args: string[]) => checkout.run('npm', ['run', '--silent', 'seed:reset', '--', ...args])
-      expect((await reset()).stdout).to.equal('Deleted 0 workspaces and executed the seeds.\n')
+      expect((await checkout.run('npm', ['run', 'seed'])).code).to.equal(0)
       await client.query(`insert into workspaces (name) values ('Kept')`)
       await client.query(`update contacts set name = 'Renamed' where tenant_id = $1`, [DEMO.workspaceId])
-      const { code, stdout, stderr } = await reset('--scenario', 'clinic', '--contacts', '1000')
-      expect([code, stdout, stderr]).to.deep.equal([0, 'Deleted 1 workspace and executed the seeds.\n', ''])
+      const refused = await reset()
+      expect([refused.code, refused.stdout, refused.stderr]).to.deep.equal([
+        1,
+        '',
+        `The process ${process.pid} uses the database. Stop it first\n`,
+      ])
+    })
+    const { code, stdout, stderr } = await reset(['--scenario', 'clinic', '--contacts', '1000'])
+    expect([code, stderr]).to.deep.equal([0, ''])
+    expect(stdout).to.match(
+      /^Database "parley" at .+\nWorkspaces to delete: "Casa Verde"\nDeleted 1 workspace and executed the seeds\.\n$/,
+    )
+    await withServer(async (client) => {
       const { rows } = await client.query(
         `select w.name, count(c.id)::int as contacts, count(c.id) filter (where c.name = 'Renamed')::int as renamed
          from workspaces w left join contacts c on c.tenant_id = w.id group by w.id order by w.name`,
@@ -94,8 +107,38 @@ describe('seeds', function () {
         { name: 'Clínica Sol', contacts: 1006, renamed: 0 },
         { name: 'Kept', contacts: 0, renamed: 0 },
       ])
-      expect((await reset()).stdout).to.equal('Deleted 2 workspaces and executed the seeds.\n')
     })
+    expect((await reset()).stdout).to.include('Workspaces to delete: "Casa Verde", "Clínica Sol"\nDeleted 2 workspaces')
+  })
+
+  it('npm run seed:reset changes another database only by its name, and while no process of Parley uses it', async () => {
+    const database = await cloneDatabase(async (url) => {
+      await migrate(url, createLogger('silent'))
+    })
+    const env = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) }
+    const { pathname, host } = new URL(database.url)
+    const name = pathname.slice(1)
+    const db = openDatabase(database.url)
+    await db('workspaces').insert({ id: DEMO.workspaceId, name: 'In use' })
+    for (const args of [[], ['--database', 'parley']]) {
+      const { code, stdout, stderr } = await reset(args, env)
+      expect([code, stdout]).to.deep.equal([1, ''])
+      expect(stderr).to.equal(
+        `The settings name the database "${name}" at ${host}. ` +
+          `Add "--database ${name}" if the workspaces of seeds in it are to be deleted\n`,
+      )
+    }
+    const used = await reset(['--database', name], env)
+    expect([used.code, used.stdout]).to.deep.equal([1, ''])
+    expect(used.stderr).to.match(/^Another process of Parley uses .+ "parley"\. Stop it first\n$/)
+    expect(await db('workspaces').select('name')).to.deep.equal([{ name: 'In use' }])
+    await db.destroy()
+    const { code, stdout } = await reset(['--database', name], env)
+    expect([code, stdout]).to.deep.equal([
+      0,
+      `Database "${name}" at ${host}\nWorkspaces to delete: "In use"\nDeleted 1 workspace and executed the seeds.\n`,
+    ])
+    await database.drop()
   })
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {
