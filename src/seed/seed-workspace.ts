@@ -1,9 +1,11 @@
 import type { Knex } from 'knex'
+import { z } from 'zod'
 import { addMs, DAY, systemClock } from '../platform/time.ts'
 import { History } from './history.ts'
 import { type Account, insertWorkspace } from './insert-workspace.ts'
 import { insertScale, type Scale } from './insert-scale.ts'
 import { toSeedId } from './seed-id.ts'
+import { readOptions } from './seed-options.ts'
 import { SeededWorkspace } from './seeded-workspace.ts'
 
 /** Age of a new workspace. Nothing in it is older. */
@@ -27,6 +29,20 @@ export type SeedOptions = {
   now?: Date
 }
 
+const text = z.string()
+
+const SETTINGS = z.strictObject({
+  key: text,
+  name: text,
+  id: text.optional(),
+  timezone: text.optional(),
+  language: text.optional(),
+  country: text.optional(),
+  owner: z.strictObject({ email: text, name: text, password: text }).partial().optional(),
+  scale: z.strictObject({ contacts: z.int().min(0), conversations: z.int().min(0).optional() }).optional(),
+  now: z.date().optional(),
+} satisfies Record<keyof SeedOptions, z.ZodType>)
+
 /**
  * Creates a workspace with an owner and a sandbox channel, and fills it. All of it is one transaction, an inner one if
  * `knex` is a transaction: a seed that throws leaves nothing. A workspace that exists stays as it is.
@@ -34,9 +50,11 @@ export type SeedOptions = {
  */
 export async function seedWorkspace(
   knex: Knex,
-  { key, name, owner = {}, scale, now = systemClock.now(), ...settings }: SeedOptions,
+  options: SeedOptions,
   fill: (workspace: SeededWorkspace) => Promise<unknown> = async () => {},
 ): Promise<{ id: string; isNew: boolean }> {
+  readOptions('seedWorkspace', SETTINGS, options)
+  const { key, name, owner = {}, scale, now = systemClock.now(), ...settings } = options
   const { id = toSeedId('workspace', key), ...columns } = settings
   return knex.transaction(async (tx) => {
     assertMapsNames(tx)

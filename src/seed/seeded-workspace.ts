@@ -3,10 +3,10 @@ import { parseDuration } from '../engine/language/definition/duration.ts'
 import { broadcastJob } from '../features/automation/jobs.ts'
 import { createBroadcast } from '../features/broadcasts/changes.ts'
 import { getBroadcast } from '../features/broadcasts/queries.ts'
-import type { Broadcast, CreateBroadcast } from '../features/broadcasts/schema.ts'
+import type { Broadcast } from '../features/broadcasts/schema.ts'
 import { sendBroadcast } from '../features/broadcasts/start-broadcast.ts'
 import { createContact } from '../features/contacts/changes.ts'
-import type { Contact, CreateContact } from '../features/contacts/schema.ts'
+import type { Contact } from '../features/contacts/schema.ts'
 import { getConversation } from '../features/conversations/queries.ts'
 import type { Conversation, Message } from '../features/conversations/schema.ts'
 import { addGroupContacts } from '../features/groups/change-group-contacts.ts'
@@ -20,44 +20,29 @@ import { ensureTags } from '../features/tags/ensure-tags.ts'
 import { createTemplate } from '../features/templates/changes.ts'
 import { createWorkflow } from '../features/workflows/changes.ts'
 import { getWorkflow } from '../features/workflows/queries.ts'
-import type { CreateWorkflow, StartWorkflow, WorkflowWithDefinition } from '../features/workflows/schema.ts'
+import type { CreateWorkflow, WorkflowWithDefinition } from '../features/workflows/schema.ts'
 import { startWorkflow } from '../features/workflows/start-workflow.ts'
 import { Conversation as ConversationRow } from '../models/messaging.ts'
 import type { Actor } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
 import type { History } from './history.ts'
 import { toSeedId } from './seed-id.ts'
+import {
+  readOptions,
+  SeedBroadcast,
+  SeedContact,
+  SeedConversation,
+  SeedMessage,
+  SeedRun,
+  SeedWorkflow,
+} from './seed-options.ts'
 
 /** The customers. */
 const SYSTEM: Actor = { type: 'system', id: null, name: null }
 /** A broadcast of the kit is sent at ten messages a second. */
 const SEND_ROUNDS_MAX = 1000
 
-/**
- * `ago` is the time before the end of the history, such as `3h`. By default, right after what the seed did before, which
- * begins with the creation of the workspace ninety days ago.
- */
-type At = { ago?: string }
 type ById = { id: string }
-type SeedContact = Partial<CreateContact> & At & { groups?: string[] }
-type SeedConversation = At & { contact: ById; id?: string; status?: Conversation['status'] }
-type SeedMessage = At & { body: string; from?: 'customer' | 'owner' } & ({ contact: ById } | { conversation: ById })
-type SeedWorkflow = At & Partial<Omit<CreateWorkflow, 'definition'>> & { id?: string; publish?: boolean }
-type SeedRun = At & { workflow: ById; contact?: ById } & Partial<Pick<StartWorkflow, 'input' | 'variables' | 'trigger'>>
-type SeedBroadcast = At &
-  Pick<CreateBroadcast, 'params'> & {
-    name?: string
-    id?: string
-    /** Text of its template. */
-    body?: string
-    category?: 'marketing' | 'utility'
-    /** Names of tags and groups, and contacts, who are the audience. */
-    tags?: string[]
-    groups?: string[]
-    contacts?: ById[]
-    /** False leaves a draft. */
-    send?: boolean
-  }
 
 /**
  * A workspace that a seed fills in the order of time. Each call acts through the application and fills in what it does not
@@ -88,11 +73,18 @@ export class SeededWorkspace {
   }
 
   /** Creates a contact. The numbers of those without one are of no country, so that nobody has them. */
-  contact({ ago, groups = [], ...input }: SeedContact = {}): Promise<Contact> {
+  async contact(options: SeedContact = {}): Promise<Contact> {
     const n = this.#count('contact')
-    const contact = { name: `Customer ${n}`, phone: `+9990${String(n).padStart(8, '0')}`, ...input }
+    const {
+      ago,
+      groups = [],
+      id = toSeedId(this.id, 'contact', n),
+      name = `Customer ${n}`,
+      phone = `+9990${String(n).padStart(8, '0')}`,
+      ...input
+    } = readOptions('contact', SeedContact, options)
     return this.act(ago, async (scope) => {
-      const created = await createContact(scope, { id: toSeedId(this.id, 'contact', n), ...contact })
+      const created = await createContact(scope, { id, name, phone, ...input })
       for (const group of groups) {
         await addGroupContacts(scope, { id: await this.#ensureGroup(scope, group), contactIds: [created.id] })
       }
@@ -101,7 +93,8 @@ export class SeededWorkspace {
   }
 
   /** Opens a conversation without a message on the sandbox. The next message of the contact does not open one. */
-  conversation({ ago, contact, id, status = 'active' }: SeedConversation): Promise<Conversation> {
+  async conversation(options: SeedConversation): Promise<Conversation> {
+    const { ago, contact, id, status = 'active' } = readOptions('conversation', SeedConversation, options)
     const conversationId = id ?? toSeedId(this.id, 'conversation', contact.id)
     return this.act(ago, async (scope) => {
       const now = scope.now()
@@ -119,7 +112,8 @@ export class SeededWorkspace {
   }
 
   /** Writes a message, by default of the customer, whom the published workflows answer. */
-  message({ ago, body, from = 'customer', ...place }: SeedMessage): Promise<Message> {
+  async message(options: SeedMessage): Promise<Message> {
+    const { ago, body, from = 'customer', ...place } = readOptions('message', SeedMessage, options)
     const actor = from === 'customer' ? SYSTEM : this.owner
     return this.act(
       ago,
@@ -136,19 +130,26 @@ export class SeededWorkspace {
   /** Creates a workflow and publishes it. */
   async workflow(
     definition: NonNullable<CreateWorkflow['definition']>,
-    { ago, publish = true, ...input }: SeedWorkflow = {},
+    options: SeedWorkflow = {},
   ): Promise<WorkflowWithDefinition> {
     const n = this.#count('workflow')
-    const workflowId = input.id ?? toSeedId(this.id, 'workflow', n)
+    const {
+      ago,
+      publish = true,
+      id: workflowId = toSeedId(this.id, 'workflow', n),
+      name = `Workflow ${n}`,
+      ...input
+    } = readOptions('workflow', SeedWorkflow, options)
     return this.act(ago, async (scope) => {
-      await createWorkflow(scope, { name: `Workflow ${n}`, ...input, id: workflowId, definition })
+      await createWorkflow(scope, { id: workflowId, name, ...input, definition })
       if (publish) await publishWorkflow(scope, { workflowId })
       return getWorkflow(scope, { workflowId })
     })
   }
 
   /** Starts a run, which goes on until it ends or waits. */
-  async run({ ago, workflow, contact, trigger = 'manual', ...input }: SeedRun): Promise<Run> {
+  async run(options: SeedRun): Promise<Run> {
+    const { ago, workflow, contact, trigger = 'manual', ...input } = readOptions('run', SeedRun, options)
     const { id: runId } = await this.act(ago, (scope) =>
       startWorkflow(scope, {
         workflowId: workflow.id,
@@ -161,13 +162,14 @@ export class SeededWorkspace {
   }
 
   /** Creates a broadcast with a template of its own and sends it to its end. One that is sent needs an audience. */
-  async broadcast({
-    ago,
-    body = 'Hi',
-    category = 'utility',
-    send = true,
-    ...input
-  }: SeedBroadcast): Promise<Broadcast> {
+  async broadcast(options: SeedBroadcast): Promise<Broadcast> {
+    const {
+      ago,
+      body = 'Hi',
+      category = 'utility',
+      send = true,
+      ...input
+    } = readOptions('broadcast', SeedBroadcast, options)
     const { tags = [], groups = [], contacts = [], params } = input
     const n = this.#count('broadcast')
     const { id: broadcastId = toSeedId(this.id, 'broadcast', n), name = `Broadcast ${n}` } = input
@@ -211,10 +213,10 @@ export class SeededWorkspace {
 /** Finds the conversation of a contact on the sandbox, or the contact of a conversation. */
 async function findPlace(
   scope: Scope,
-  place: { contact: ById } | { conversation: ById },
+  { contact, conversation }: { contact?: ById | undefined; conversation?: ById | undefined },
 ): Promise<{ id?: string; contactId: string }> {
-  if ('conversation' in place) return scope.get(ConversationRow, place.conversation.id)
-  const contactId = place.contact.id
-  const existing = await scope.query(ConversationRow).findOne({ contactId })
-  return existing ?? { contactId }
+  if (conversation) return scope.get(ConversationRow, conversation.id)
+  if (!contact) throw new Error('message(): name a contact or a conversation')
+  const existing = await scope.query(ConversationRow).findOne({ contactId: contact.id })
+  return existing ?? { contactId: contact.id }
 }

@@ -129,6 +129,37 @@ describe('seed kit', function () {
     expect(await act('1h', '2h')).to.include('in the order of time')
   })
 
+  it('names an option that is not known and the nearest one, and the form of a value, in all calls', async () => {
+    const fail = (call: string, ...input: object[]) =>
+      errorMessage(
+        seedWorkspace(knex, { key: 'slips', name: 'Slips' }, (seeded) => {
+          const method: unknown = Reflect.get(seeded, call)
+          return typeof method === 'function' ? Reflect.apply(method, seeded, input) : Promise.reject(new Error(call))
+        }),
+      )
+    const contact = { id: toSeedId('someone') }
+    expect(await fail('contact', { nmae: 'Ana' })).to.equal('contact(): there is no option "nmae". Did you mean name?')
+    expect(await fail('message', { contact, body: 'Hi', form: 'owner' })).to.equal(
+      'message(): there is no option "form". Did you mean from?',
+    )
+    expect(await fail('message', { body: 'Hi' })).to.equal('message(): name a contact or a conversation')
+    expect(await fail('message', { contact, body: 'Hi', from: 'ana' })).to.include('"from" must be one of "customer"')
+    expect(await fail('contact', { consent: 'opted_in' })).to.equal(
+      `contact(): "consent" has the form { marketing: 'opted_in' }`,
+    )
+    expect(await fail('contact', { consent: { service: 'opted_in' } })).to.include('"consent" has no "service"')
+    expect(await fail('conversation', { contact, state: 'closed' })).to.include('Did you mean status?')
+    expect(await fail('workflow', {}, { published: false })).to.include('Did you mean publish?')
+    expect(await fail('run', { workflow: contact, contacts: [contact] })).to.include('Did you mean contact?')
+    expect(await fail('broadcast', { audience: ['All'] })).to.equal(
+      'broadcast(): there is no option "audience". ' +
+        'The options are params, id, ago, name, body, category, tags, groups, contacts, send',
+    )
+    const settings = { key: 'slips', name: 'Slips', timeZone: 'Europe/London' }
+    expect(await errorMessage(seedWorkspace(knex, settings))).to.include('Did you mean timezone?')
+    expect(await knex('workspaces').where({ name: 'Slips' })).to.deep.equal([])
+  })
+
   it('inserts many rows that lists, totals, tags, groups and searches have, as a recount confirms', async () => {
     const { id } = await seedWorkspace(knex, { key: 'large', name: 'Large', scale: SCALE })
     const workspace = await open('large', id)
