@@ -3,7 +3,14 @@ import type { Knex } from 'knex'
 import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
 import { toDatabaseUrlError } from './platform/database/database-url.ts'
-import { closeDatabase, MIGRATIONS, openDatabase, SEEDS, wrapIdentifier } from './platform/database/database.ts'
+import {
+  closeDatabase,
+  MIGRATIONS,
+  openDatabase,
+  PIPELINE,
+  SEEDS,
+  wrapIdentifier,
+} from './platform/database/database.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { resolveDatabase } from './platform/database/resolve-database.ts'
 import { exitOnSignals } from './platform/process/read-command.ts'
@@ -31,7 +38,7 @@ async function buildConfig(): Promise<Knex.Config> {
   if (!server.isEmbedded) await assertReachable(server.sessionUrl)
   return {
     client: 'pg',
-    connection: { connectionString: await resolvePrimaryUrl(server.sessionUrl) },
+    connection: { connectionString: await resolvePrimaryUrl(server.sessionUrl), ...PIPELINE },
     wrapIdentifier,
     migrations: { ...MIGRATIONS, stub: fileURLToPath(new URL('migration.stub', STUBS)) },
     seeds: { ...SEEDS, extension: 'ts', stub: fileURLToPath(new URL('seed.stub', STUBS)) },

@@ -79,7 +79,7 @@ type PoolOptions = Partial<PoolSettings> & {
  * Statements are sent without waiting for the responses to earlier ones of their connection. The server executes them in
  * order, and after an error refuses those that follow in the transaction.
  */
-const PIPELINE = { pipeline: true }
+export const PIPELINE = { pipeline: true }
 
 const sockets = new WeakMap<Database, OpenSockets>()
 
