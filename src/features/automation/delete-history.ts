@@ -22,8 +22,9 @@ const COLUMNS = {
 type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: string[] }
 
 /**
- * Deletes the finished runs, the messages and the event payloads of a contact that fill whole steps, each step in a transaction of its own, so
- * that what is left is deleted at once without locking the conversations for long. Repeating it continues.
+ * Deletes the finished runs, the messages and the event payloads of a contact that fill whole steps, each step in a
+ * transaction of its own, so that what is left is deleted at once without locking the conversations for long. Repeating
+ * it continues.
  */
 export async function shrinkHistory(scope: Scope, contactId: string): Promise<void> {
   if (!isUuid(contactId)) return

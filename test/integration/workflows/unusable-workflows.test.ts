@@ -112,7 +112,7 @@ describe('a published workflow that cannot be executed', () => {
     await loadPublished(scope)
     await loadPublished(scope)
     expect(lines.length).to.equal(1)
-    expect(JSON.parse(lines[0] ?? '')).to.include({ tenantId: workspace.tenantId, version: 3 })
+    expect(JSON.parse(lines[0] ?? '')).to.include({ event: 'workflow_broken', version: 3 })
   })
 
   it('fails its waiting runs, and lets their messages start other workflows', async () => {
