@@ -18,17 +18,11 @@ export type PathFinding = Pick<Finding, 'code' | 'text' | 'near' | 'note'> & { s
 export function checkPath(path: string[], known: ReadableHere): PathFinding | undefined {
   const [root = '', ...rest] = path
   if (!known.roots.includes(root)) {
-    const text = `reads "${cut(root)}", which does not exist`
-    const note = () => `A path starts with one of ${known.roots.join(', ')}`
     const isVariable = known.roots.includes('vars') && known.variables?.has(root)
-    const near = isVariable ? undefined : { name: root, names: known.roots }
-    return {
-      severity: 'error',
-      code: 'unknown_root',
-      text,
-      near,
-      note: isVariable ? `Did you mean vars.${root}?` : note,
-    }
+    const advice: Pick<Finding, 'near' | 'note'> = isVariable
+      ? { note: `Did you mean vars.${root}?` }
+      : { near: { name: root, names: known.roots }, note: () => `A path starts with one of ${known.roots.join(', ')}` }
+    return { severity: 'error', code: 'unknown_root', text: `reads "${cut(root)}", which does not exist`, ...advice }
   }
   if (root === 'steps') return checkStep(path, known)
   if (root === 'vars') return checkVariable(path, known)

@@ -2,11 +2,10 @@ import { getField } from '../../platform/fields.ts'
 import { STEPS_MAX } from '../language/definition/definition.ts'
 import { CONTINUE, END, variablePath } from '../language/definition/names.ts'
 import {
-  describeFindings,
+  describeUnknownType,
   locateStep,
   PARSING,
   problemAt,
-  quote,
   toProblems,
   type Location,
   type Problem,
@@ -115,7 +114,9 @@ function parseFields(source: unknown, location: Location, registry: Registry): F
   if (typeof name !== 'string') return { problems }
   const type = registry.steps.get(name)
   if (!type) {
-    return { problems: [...problems, ...describeUnknownType(name, location, [...registry.steps.keys()])] }
+    const part = { location, code: 'unknown_step_type' }
+    const unknown = describeUnknownType(part, 'step type', { name, names: [...registry.steps.keys()] })
+    return { problems: [...problems, ...unknown] }
   }
   const config = type.schema.safeParse(fields.own, PARSING)
   if (!config.success) problems.push(...toProblems(config.error, location, { name, common }))
@@ -125,12 +126,6 @@ function parseFields(source: unknown, location: Location, registry: Registry): F
     ...(config.success ? { config: config.data } : {}),
     problems,
   }
-}
-
-function describeUnknownType(name: string, location: Location, names: string[]): Problem[] {
-  const text = `${quote(name)} is not a step type`
-  const note = `Use one of ${names.join(', ')}`
-  return describeFindings([{ location, at: 'type', code: 'unknown_step_type', text, near: { name, names }, note }])
 }
 
 function readId(step: unknown): string | undefined {

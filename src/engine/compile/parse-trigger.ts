@@ -1,8 +1,7 @@
 import {
-  describeFindings,
+  describeUnknownType,
   PARSING,
   problemAt,
-  quote,
   toProblems,
   type Location,
   type Problem,
@@ -26,20 +25,15 @@ export function parseTrigger(source: unknown, index: number, registry: TriggerRe
   const name = getField(source, 'type')
   const type = typeof name === 'string' ? registry.get(name) : undefined
   if (!type) {
-    return { location, type: null, value: null, problems: describeUnknownType(name, location, [...registry.keys()]) }
+    const part = { location, code: 'unknown_trigger_type' }
+    const problems = describeUnknownType(part, 'trigger type', { name, names: [...registry.keys()] })
+    return { location, type: null, value: null, problems }
   }
   const parsed = type.schema.safeParse(source, PARSING)
   if (!parsed.success) {
     return { location, type, value: null, problems: toProblems(parsed.error, location, { name: type.type }) }
   }
   return { location, type, value: { ...parsed.data, type: type.type }, problems: [] }
-}
-
-function describeUnknownType(name: unknown, location: Location, types: string[]): Problem[] {
-  const text = name === undefined ? 'is required' : `${quote(name)} is not a trigger type`
-  const near = typeof name === 'string' ? { name, names: types } : undefined
-  const note = `Use one of ${types.join(', ')}`
-  return describeFindings([{ location, at: 'type', code: 'unknown_trigger_type', text, near, note }])
 }
 
 /** Reports second triggers of types of which a definition may have only one. */

@@ -77,6 +77,17 @@ export function quote(value: unknown): string {
   return JSON.stringify(cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')))
 }
 
+/** Describes a type that no step or no trigger has, or none at all. `noun` is what `names` are. */
+export function describeUnknownType(
+  part: Pick<Finding, 'location' | 'code'>,
+  noun: string,
+  { name, names }: { name: unknown; names: string[] },
+): Problem[] {
+  const text = name === undefined ? 'is required' : `${quote(name)} is not a ${noun}`
+  const near = typeof name === 'string' ? { name, names } : undefined
+  return describeFindings([{ ...part, at: 'type', text, near, note: `Use one of ${names.join(', ')}` }])
+}
+
 /** A part of a definition as unknown fields are compared with it. `common` are fields that other parts have as well. */
 export type Owner = { name: string; common?: readonly string[] }
 
