@@ -1,4 +1,5 @@
 import type { CodeEntry } from './entry.ts'
+import { PROBLEM_CODES } from './problem-codes.ts'
 
 /** Codes of failed steps and runs, in `error` of their records. */
 export const STEP_CODES = {
@@ -126,18 +127,12 @@ export const STEP_CODES = {
     meaning: 'Workflows run each other too deep.',
     remedy: 'Remove the loop of workflows.',
   },
-  media_not_sendable: {
-    meaning: 'The stored file has a type or size that this kind of message does not take.',
-    remedy: 'Convert the file, or send it as another kind.',
-  },
+  media_not_sendable: PROBLEM_CODES.media_not_sendable,
   message_too_long: {
     meaning: 'The text is too long once its placeholders are filled in.',
     remedy: 'Shorten the values, for example with the filter `truncate`.',
   },
-  no_ai_provider: {
-    meaning: 'The workspace has no AI provider.',
-    remedy: 'Set one with `PUT /api/ai-provider`.',
-  },
+  no_ai_provider: PROBLEM_CODES.no_ai_provider,
   no_contact: {
     meaning: 'The step needs a contact, and the run has none.',
     remedy: 'Start the workflow for a contact.',
@@ -182,22 +177,13 @@ export const STEP_CODES = {
     meaning: 'A placeholder cannot be filled in.',
     remedy: 'Correct it as the text of the error says.',
   },
-  template_not_approved: {
-    meaning: 'The provider has not approved the template.',
-    remedy: 'Wait for approval, or choose another template.',
-  },
-  template_not_supported: {
-    meaning: 'The template has components that cannot be sent.',
-    remedy: 'Choose a template of a header, a body, a footer and buttons.',
-  },
+  template_not_approved: PROBLEM_CODES.template_not_approved,
+  template_not_supported: PROBLEM_CODES.template_not_supported,
   template_of_other_channel: {
     meaning: 'The template belongs to another channel than the conversation.',
     remedy: 'Choose a template of that channel.',
   },
-  template_params_invalid: {
-    meaning: 'Parameters are missing or do not fit the template.',
-    remedy: 'Send the variables that `GET /api/templates/{templateId}` lists.',
-  },
+  template_params_invalid: PROBLEM_CODES.template_params_invalid,
   timed_out: {
     meaning: 'No result arrived within the time allowed.',
     remedy: 'Raise the `timeout` of the step, or set `onTimeout`.',
