@@ -254,14 +254,16 @@ function banner(options: Options): string[] {
   const { demo, dataDir, isLog } = options
   if (options.url === undefined) return ['Parley runs background work only; this process serves no HTTP']
   const url = options.url.replace('//127.0.0.1:', '//localhost:')
-  const signIn = JSON.stringify({ email: demo?.email, password: demo?.password })
   const post = (path: string, body: string) =>
     `curl -i ${url}${AUTH_PREFIX}${path} -H 'content-type: application/json' -d '${body}'`
-  const signUpLine = `Sign up: ${post('/sign-up/email', '{"name":"...","email":"...","password":"..."}')}`
-  const signInLine = isLog ? `Sign in: ${url} shows the demo account` : `Sign in: ${post('/sign-in/email', signIn)}`
+  const account = !demo
+    ? `Sign up: ${post('/sign-up/email', '{"name":"...","email":"...","password":"..."}')}`
+    : isLog
+      ? `Sign in: ${url} shows the demo account`
+      : `Sign in: ${post('/sign-in/email', JSON.stringify({ email: demo.email, password: demo.password }))}`
   return [
     `Parley is listening on ${url}`,
-    demo ? signInLine : signUpLine,
+    account,
     `Files: ${dataDir}`,
     demo
       ? `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`

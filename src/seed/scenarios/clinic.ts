@@ -1,4 +1,5 @@
 import type { SeededWorkspace } from '../seeded-workspace.ts'
+import { addContacts } from './add-contacts.ts'
 
 const BOOKING = {
   version: 1,
@@ -42,7 +43,12 @@ const PATIENTS: [name: string, phone: string, groups: string[], fields: Record<s
 
 /** Plays a clinic: appointments that patients ask for, one that waits for an answer, and a reminder. */
 export async function playClinic(workspace: SeededWorkspace): Promise<void> {
-  const [lucia, marcos, nuria] = await seedPatients(workspace)
+  const [lucia, marcos, nuria] = await addContacts(
+    workspace,
+    PATIENTS.map(([name, phone, groups, fields]) => {
+      return { name, phone, groups, fields, language: 'es', consent: { marketing: 'opted_in' } }
+    }),
+  )
   if (!lucia || !marcos || !nuria) return
   await workspace.workflow(BOOKING, { ago: '40d', name: 'Appointments' })
   const reminder = await workspace.workflow(REMINDER, { name: 'Reminder' })
@@ -58,13 +64,4 @@ export async function playClinic(workspace: SeededWorkspace): Promise<void> {
   await workspace.message({ ago: '5h', contact: nuria, body: 'My crown is loose. Is anybody there?' })
   await workspace.message({ ago: '4h', contact: nuria, from: 'owner', body: 'Come by at 16:00, we will look at it.' })
   await workspace.message({ ago: '20m', contact: marcos, body: 'Quiero una cita' })
-}
-
-async function seedPatients(workspace: SeededWorkspace) {
-  const patients = []
-  for (const [name, phone, groups, fields] of PATIENTS) {
-    const consent = { marketing: 'opted_in' as const }
-    patients.push(await workspace.contact({ ago: '60d', name, phone, groups, fields, language: 'es', consent }))
-  }
-  return patients
 }

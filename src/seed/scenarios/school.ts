@@ -1,4 +1,5 @@
 import type { SeededWorkspace } from '../seeded-workspace.ts'
+import { addContacts } from './add-contacts.ts'
 
 const ABSENCE = {
   version: 1,
@@ -41,7 +42,10 @@ const PARENTS: [name: string, phone: string, groups: string[]][] = [
 
 /** Plays a school: an absence that a parent reports, one that is being reported, and news for two classes. */
 export async function playSchool(workspace: SeededWorkspace): Promise<void> {
-  const [anja, boris, claudia] = await seedParents(workspace)
+  const [anja, boris, claudia] = await addContacts(
+    workspace,
+    PARENTS.map(([name, phone, groups]) => ({ name, phone, groups, language: 'de' })),
+  )
   if (!anja || !boris || !claudia) return
   await workspace.workflow(ABSENCE, { ago: '50d', name: 'Absences' })
   const permission = await workspace.workflow(PERMISSION, { name: 'Permission for a trip' })
@@ -58,12 +62,4 @@ export async function playSchool(workspace: SeededWorkspace): Promise<void> {
   await workspace.run({ ago: '2h', workflow: permission, contact: claudia, input: { place: 'Wannsee' } })
   await workspace.message({ ago: '15m', contact: boris, body: 'Jonas ist krank' })
   await workspace.broadcast({ ago: '5m', name: 'Parents evening', groups: ['Parents council'], send: false })
-}
-
-async function seedParents(workspace: SeededWorkspace) {
-  const parents = []
-  for (const [name, phone, groups] of PARENTS) {
-    parents.push(await workspace.contact({ ago: '60d', name, phone, groups, language: 'de' }))
-  }
-  return parents
 }

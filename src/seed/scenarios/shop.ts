@@ -1,4 +1,5 @@
 import type { SeededWorkspace } from '../seeded-workspace.ts'
+import { addContacts } from './add-contacts.ts'
 
 const ORDER_STATUS = {
   version: 1,
@@ -46,7 +47,13 @@ const CUSTOMERS: [name: string, phone: string, tags: string[]][] = [
 
 /** Plays a shop: orders that are looked up, one that a person takes over, and offers of which a customer wants no more. */
 export async function playShop(workspace: SeededWorkspace): Promise<void> {
-  const [amelia, ben, chloe, , ella] = await seedCustomers(workspace)
+  const [amelia, ben, chloe, , ella] = await addContacts(
+    workspace,
+    CUSTOMERS.map(([name, phone, tags]) => {
+      const marketing = tags.includes('newsletter') ? 'opted_in' : 'unknown'
+      return { name, phone, tags, consent: { marketing }, language: 'en-GB' }
+    }),
+  )
   if (!amelia || !ben || !chloe || !ella) return
   await workspace.workflow(WELCOME, { ago: '45d', name: 'Remember who writes' })
   await workspace.workflow(ORDER_STATUS, { name: 'Order status' })
@@ -65,13 +72,4 @@ export async function playShop(workspace: SeededWorkspace): Promise<void> {
   await workspace.message({ contact: ben, body: 'I threw the box away' })
   await workspace.message({ contact: ben, body: 'so there is no number' })
   await workspace.message({ ago: '30m', contact: ella, body: 'Has my order been sent?' })
-}
-
-async function seedCustomers(workspace: SeededWorkspace) {
-  const customers = []
-  for (const [name, phone, tags] of CUSTOMERS) {
-    const consent = { marketing: tags.includes('newsletter') ? ('opted_in' as const) : ('unknown' as const) }
-    customers.push(await workspace.contact({ ago: '60d', name, phone, tags, consent, language: 'en-GB' }))
-  }
-  return customers
 }
