@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { format } from 'prettier'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -52,6 +54,22 @@ export function listTableRows(markdown: string): string[][] {
   )
   const isRule = (row: string[] | undefined) => row?.every((cell) => /^:?-+:?$/.test(cell)) ?? false
   return rows.filter((row, index) => !isRule(row) && !isRule(rows[index + 1]))
+}
+
+/**
+ * Expects a section to be an introduction and the table of these rows, of which the first is the head. With WRITE_DOCS it
+ * writes the table instead.
+ */
+export async function expectTable(path: string, heading: string, rows: string[][]): Promise<void> {
+  const document = readDocument(path)
+  const [introduction = '', table = ''] = sectionOf(document, heading).trim().split('\n\n')
+  const [head = [], ...body] = rows
+  const lines = [head, head.map(() => '---'), ...body].map((cells) => `| ${cells.join(' | ')} |`)
+  const expected = (await format(lines.join('\n'), { parser: 'markdown' })).trim()
+  if (process.env['WRITE_DOCS']) {
+    const section = [introduction, table].filter(Boolean).join('\n\n')
+    writeFileSync(join(ROOT, path), document.text.replace(section, `${introduction}\n\n${expected}`))
+  } else expect(table, `WRITE_DOCS=1 npx mocha 'test/unit/docs*.test.ts' writes ${path}`).to.equal(expected)
 }
 
 /** The text below a heading, up to the next heading of the same or a higher level. */

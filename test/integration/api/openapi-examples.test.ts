@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { format } from 'prettier'
-import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
 import type { Document } from '../../../src/http/openapi/document.ts'
 import { listOperations } from '../../../src/http/rest.ts'
 import { appRouter } from '../../../src/router.ts'
-import { readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { openDemoSession } from '../../support/demo-session.ts'
 import { ExampleRecorder, type Examples } from '../../support/record-examples.ts'
 import { recordAll } from '../../support/record-examples-scenario.ts'
 import { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -46,18 +46,8 @@ describe('response examples of the OpenAPI document', function () {
 
   before(async () => {
     app = await startTestApp()
-    const db = openDatabase(app.databaseUrl)
-    await seedIfEmpty(db)
-    await db.destroy()
-    // The demo data is dated by the system clock, so the test clock starts at the same time.
-    app.clock.advance(Date.now() - app.clock.now().getTime())
-    const body = { email: 'demo@parley.example', password: 'parley-demo' }
-    const response = await app.rest('POST', '/api/auth/sign-in/email', { body })
-    const { user, workspaces } = response.body
-    const cookie = readSessionCookie(response)
-    const session = { cookie, tenantId: workspaces[0].id, userId: user.id, email: '', password: '' }
     document = (await app.rest('GET', '/openapi.json')).body
-    const demo = new WorkspaceClient(app, session)
+    const demo = new WorkspaceClient(app, await openDemoSession(app))
     recorder = new ExampleRecorder(demo, document)
     await recordAll(recorder, demo)
     if (process.env['WRITE_EXAMPLES'] === '1')

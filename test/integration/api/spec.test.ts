@@ -1,15 +1,8 @@
 import { TRPCClientError } from '@trpc/client'
 import { expect } from 'chai'
 import type { AppRouter } from '../../../src/router.ts'
-import { openDatabase, seedIfEmpty } from '../../../src/platform/database/database.ts'
-import {
-  type ApiResponse,
-  newAddress,
-  readSessionCookie,
-  startTestApp,
-  type TestApp,
-  type TestSession,
-} from '../../support/app.ts'
+import { type ApiResponse, newAddress, startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { openDemoSession } from '../../support/demo-session.ts'
 
 const DEMO_BROADCAST = '0199c0de-0008-7000-8000-000000000001'
 const DEMO_GROUP = '0199c0de-0003-7000-8000-000000000003'
@@ -51,17 +44,7 @@ describe('API contract over REST and tRPC', () => {
 
   before(async () => {
     app = await startTestApp()
-    const db = openDatabase(app.databaseUrl)
-    await seedIfEmpty(db)
-    await db.destroy()
-    // The demo data is dated by the system clock, so the test clock starts at the same time.
-    app.clock.advance(Date.now() - app.clock.now().getTime())
-    const response = await app.rest('POST', '/api/auth/sign-in/email', {
-      body: { email: 'demo@parley.example', password: 'parley-demo' },
-    })
-    const { user, workspaces } = response.body
-    const cookie = readSessionCookie(response)
-    demo = { cookie, tenantId: workspaces[0].id, userId: user.id, email: '', password: '' }
+    demo = await openDemoSession(app)
     const inside = await app.rest('GET', '/api/conversations?windowOpen=true', { session: demo })
     const outside = await app.rest('GET', '/api/conversations?windowOpen=false', { session: demo })
     const runs = await app.rest('GET', '/api/runs?status=completed', { session: demo })
