@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import { ANSWERED, type Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
-import { LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_ALIAS_PREFIX, TRPC_PREFIX } from './paths.ts'
+import { LIVENESS_PATH, OPENAPI_PATH, POSTMAN_PATH, READINESS_PATH, TRPC_ALIAS_PREFIX, TRPC_PREFIX } from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
 /**
@@ -44,6 +44,7 @@ function listWords(router: AppRouter): ReadonlySet<string> {
     LIVENESS_PATH,
     READINESS_PATH,
     OPENAPI_PATH,
+    POSTMAN_PATH,
   ]
   return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...listProcedures(router).keys()])
 }

@@ -1,6 +1,14 @@
 import type { Middleware } from 'koa'
 import { ERRORS_PATH } from '../error-codes/index.ts'
-import { AUTH_PREFIX, INDEX_PATH, LIVENESS_PATH, OPENAPI_PATH, READINESS_PATH, TRPC_PREFIX } from './paths.ts'
+import {
+  AUTH_PREFIX,
+  INDEX_PATH,
+  LIVENESS_PATH,
+  OPENAPI_PATH,
+  POSTMAN_PATH,
+  READINESS_PATH,
+  TRPC_PREFIX,
+} from './paths.ts'
 import { buildPage, sendPage } from './page.ts'
 import { VERSION } from './version.ts'
 
@@ -18,6 +26,7 @@ export function indexPage(account: ShownAccount): Middleware {
     version: VERSION,
     links: {
       openapi: OPENAPI_PATH,
+      postman: POSTMAN_PATH,
       errors: ERRORS_PATH,
       trpc: TRPC_PREFIX,
       liveness: LIVENESS_PATH,
@@ -46,7 +55,8 @@ function buildHtml(account: ShownAccount): string {
 ${account ? signInHint(account) : signUpHint()}
 <h2>Reference</h2>
 <ul>
-<li><a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>: every REST operation as an OpenAPI document, for Postman, Swagger UI or a client generator</li>
+<li><a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>: every REST operation as an OpenAPI document, for Swagger UI or a client generator</li>
+<li><a href="${POSTMAN_PATH}">${POSTMAN_PATH}</a>: the same as a collection of Postman</li>
 <li><a href="${ERRORS_PATH}">${ERRORS_PATH}</a>: every error code, its meaning and what to change</li>
 <li><code>${TRPC_PREFIX}</code>: the same procedures and the live subscriptions for tRPC clients</li>
 <li><a href="${LIVENESS_PATH}">${LIVENESS_PATH}</a> and <a href="${READINESS_PATH}">${READINESS_PATH}</a>: health of this process</li>

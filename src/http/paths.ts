@@ -9,6 +9,8 @@ export const TRPC_ALIAS_PREFIX = `${API_PREFIX}/trpc`
 export const LIVENESS_PATH = '/healthz'
 export const READINESS_PATH = '/readyz'
 export const OPENAPI_PATH = '/openapi.json'
+/** The operations of the OpenAPI document as a collection of Postman. */
+export const POSTMAN_PATH = '/postman.json'
 
 export const WEBHOOK_PREFIX = '/inbound'
 

@@ -18,6 +18,7 @@ import {
   isUnder,
   listBatchedProcedures,
   OPENAPI_PATH,
+  POSTMAN_PATH,
   TRPC_PREFIX,
 } from './paths.ts'
 import { readSessionToken } from './request-context.ts'
@@ -27,6 +28,9 @@ import { listOperations, listProcedures } from './rest.ts'
 export const BATCH_MAX = 10
 
 /** Calls that are charged together: to a tier and those before it, or at `/trpc` to the caller. */
+/** Paths outside `/api` whose requests consume the general tier. */
+const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, ERRORS_PATH, OPENAPI_PATH, POSTMAN_PATH])
+
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
 /**
@@ -39,7 +43,7 @@ export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
   const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   const listCalls = ({ path, method }: Context): Cost['tiers'][] => {
-    if (path === INDEX_PATH || path === ERRORS_PATH || path === OPENAPI_PATH) return [tiers(undefined)]
+    if (PAGES.has(path)) return [tiers(undefined)]
     const isNative = isUnder(path, TRPC_PREFIX)
     const names = listBatchedProcedures(path)
     // A longer batch is refused, whatever it names.

@@ -69,7 +69,12 @@ const Event = z
         }),
       })
       .catchall(z.string().nullable())
-      .meta({ description: 'IDs of what the event is about', examples: [{ messageId: EXAMPLE_ID }] }),
+      .meta({
+        description: 'IDs of what the event is about, null for what there is none of',
+        examples: [{ messageId: EXAMPLE_ID }],
+        // A type of the other fields would have to include that of `changed` in the TypeScript that generators write.
+        override: { additionalProperties: true },
+      }),
     payload: z
       .record(z.string(), z.unknown())
       .nullable()

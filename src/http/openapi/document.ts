@@ -60,7 +60,7 @@ export type GeneratedDocument = Pick<Document, 'components'> & {
 /** The part of OpenAPI 3.1 that we write. */
 export type Document = {
   openapi: string
-  info: object
+  info: { title: string; description: string } & Record<string, unknown>
   servers: object[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>

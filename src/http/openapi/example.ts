@@ -27,6 +27,8 @@ const NAMED: Record<string, { name: string; description?: string }> = {
 const CURSOR =
   'WyItY3JlYXRlZEF0IiwiMjAyNi0wMy0wMlQxMDowMDowMC4wMDAwMDBaIiwiMDE5OWE3YTAtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAxIl0'
 
+const FUTURE = '2030-03-02T10:00:00.000Z'
+
 /** Examples by field name, where the schema alone does not say what a field contains. */
 const BY_NAME: Record<string, unknown> = {
   phone: '+14155550100',
@@ -85,6 +87,10 @@ const BY_NAME: Record<string, unknown> = {
   types: 'message.*',
   q: 'Ana',
   cursor: CURSOR,
+  // Times that the API accepts only in the future.
+  expiresAt: FUTURE,
+  snoozedUntil: FUTURE,
+  sendAt: FUTURE,
 }
 
 const BY_FORMAT: Record<string, string> = {

@@ -52,6 +52,7 @@ describe('GET /', () => {
       version,
       links: {
         openapi: '/openapi.json',
+        postman: '/postman.json',
         errors: '/docs/errors',
         trpc: '/trpc',
         liveness: '/healthz',
