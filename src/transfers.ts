@@ -18,7 +18,7 @@ const EXPORT_TYPES = ['text/csv', 'application/x-ndjson'] as const
 export const DOWNLOADS: readonly DownloadRoute[] = [
   {
     path: '/api/audit-events',
-    action: 'audit-events.export',
+    action: 'auditEvents.export',
     role: 'admin',
     scope: 'audit-events:read',
     isAlternative: true,

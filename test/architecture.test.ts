@@ -227,7 +227,8 @@ describe('architecture: stack', () => {
 describe('architecture: REST paths', () => {
   it('the path of every procedure starts with /api and its namespace', () => {
     const wrong = listOperations(appRouter).filter(({ path, procedurePath }) => {
-      const [, api, namespace] = path.split('/')
+      const [, api, segment] = path.split('/')
+      const namespace = segment?.replace(/-[a-z]/g, ([, letter = '']) => letter.toUpperCase())
       return api !== 'api' || namespace !== procedurePath.split('.')[0]
     })
     assertNone(wrong.map(({ path, procedurePath }) => `${procedurePath}: ${path}`))

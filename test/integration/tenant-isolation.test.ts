@@ -27,10 +27,10 @@ const FILTERING: Record<string, object> = {
   'conversations.list': EMPTY_PAGE,
   'runs.list': EMPTY_PAGE,
   'templates.list': EMPTY_PAGE,
-  'dead-letters.list': EMPTY_PAGE,
-  'audit-events.list': EMPTY_PAGE,
-  'dead-letters.retryMany': { retried: 0, remaining: 0 },
-  'workflows.bulkStart contactIds': {
+  'deadLetters.list': EMPTY_PAGE,
+  'auditEvents.list': EMPTY_PAGE,
+  'deadLetters.retryMany': { retried: 0, remaining: 0 },
+  'workflows.bulkStartRuns contactIds': {
     results: [{ index: 0, status: 'failed', id: null, error: { code: 'not_found', message: 'Contact not found' } }],
     counts: { started: 0, failed: 1 },
   },

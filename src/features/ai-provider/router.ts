@@ -17,7 +17,7 @@ export const aiProviderRouter = router({
     .output(AiProvider)
     .query(({ ctx }) => getAiProvider(ctx.scope)),
 
-  put: adminProcedure
+  set: adminProcedure
     .meta(
       rest('PUT', '/ai-provider', 'Set the AI provider', {
         description: 'Creates or replaces the OpenAI-compatible endpoint that AI steps use.',

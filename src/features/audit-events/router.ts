@@ -9,7 +9,7 @@ const LIST = {
     'Newest first. With `Accept: application/x-ndjson` all events that match are streamed, one a line, and `limit`, `offset` and `cursor` are not accepted; such an export is an audit event itself.',
 } as const
 
-/** Procedures of the namespace `audit-events`. */
+/** Procedures of the namespace `auditEvents`. */
 export const auditEventsRouter = router({
   list: adminProcedure
     .meta(rest('GET', '/audit-events', 'List audit events', LIST))

@@ -127,7 +127,7 @@ export const broadcastsRouter = router({
     .output(BroadcastEstimate)
     .mutation(({ ctx, input, signal }) => estimateBroadcast(ctx.scope, input, signal)),
 
-  test: adminProcedure
+  sendTest: adminProcedure
     .meta(rest('POST', '/broadcasts/{broadcastId}/test', 'Send a broadcast to test recipients', TEST))
     .input(schema.TestBroadcast)
     .output(BroadcastTest)
@@ -169,13 +169,13 @@ export const broadcastsRouter = router({
     .output(schema.Broadcast)
     .mutation(({ ctx, input }) => retryBroadcast(ctx.scope, input)),
 
-  recipients: viewerProcedure
+  listRecipients: viewerProcedure
     .meta(rest('GET', '/broadcasts/{id}/recipients', 'List the recipients of a broadcast', RECIPIENTS))
     .input(schema.ListRecipients)
     .output(schema.BroadcastRecipientPage)
     .query(({ ctx, input }) => listRecipients(ctx.scope, input)),
 
-  report: viewerProcedure
+  getReport: viewerProcedure
     .meta(rest('GET', '/broadcasts/{broadcastId}/report', 'Get the report of a broadcast', REPORT))
     .input(schema.BroadcastRef)
     .output(BroadcastReport)

@@ -28,7 +28,7 @@ const PUT_KEYWORDS = {
 
 /** Procedures of the namespace `contacts`. */
 export const contactConsentRouter = router({
-  consent: viewerProcedure
+  getConsent: viewerProcedure
     .meta(rest('GET', '/contacts/{contactId}/consent', 'Get the consent of a contact', GET))
     .input(GetConsent)
     .output(ContactConsent)
@@ -43,13 +43,13 @@ export const contactConsentRouter = router({
 
 /** Procedures of the namespace `workspace`. */
 export const consentKeywordsRouter = router({
-  consentKeywords: viewerProcedure
+  getConsentKeywords: viewerProcedure
     .meta(rest('GET', '/workspace/consent-keywords', 'Get the consent keywords', GET_KEYWORDS))
     .input(omittable(empty.strict()))
     .output(ConsentKeywords)
     .query(({ ctx }) => getConsentKeywords(ctx.scope)),
 
-  putConsentKeywords: adminProcedure
+  setConsentKeywords: adminProcedure
     .meta(rest('PUT', '/workspace/consent-keywords', 'Set the consent keywords', PUT_KEYWORDS))
     .input(PutConsentKeywords)
     .output(ConsentKeywords)

@@ -39,7 +39,7 @@ export const conversationsRouter = router({
     .output(schema.Conversation)
     .mutation(({ ctx, input }) => updateConversation(ctx.scope, input)),
 
-  read: agentProcedure
+  markRead: agentProcedure
     .meta(
       rest('POST', '/conversations/{conversationId}/read', 'Mark a conversation as read', {
         unaudited: 'it is reading',
@@ -51,7 +51,7 @@ export const conversationsRouter = router({
     .output(schema.Conversation)
     .mutation(({ ctx, input }) => markConversationRead(ctx.scope, input)),
 
-  messages: viewerProcedure
+  listMessages: viewerProcedure
     .meta(rest('GET', '/conversations/{conversationId}/messages', 'List the messages of a conversation', MESSAGES))
     .input(schema.ListMessages)
     .output(schema.Messages)

@@ -5,7 +5,7 @@ import { ExplainMessage, Explanation, ListTriggerEvaluations, TriggerEvaluations
 import { explainMessage } from './explain-message.ts'
 
 export const messageExplanationsRouter = router({
-  explanation: viewerProcedure
+  explain: viewerProcedure
     .meta(
       rest('GET', '/messages/{messageId}/explanation', 'Explain a message', {
         description:
@@ -18,7 +18,7 @@ export const messageExplanationsRouter = router({
 })
 
 export const contactExplanationsRouter = router({
-  triggerEvaluations: viewerProcedure
+  listTriggerEvaluations: viewerProcedure
     .meta(
       rest('GET', '/contacts/{contactId}/trigger-evaluations', 'List the trigger evaluations of a contact', {
         description:

@@ -54,7 +54,7 @@ export const groupsRouter = router({
     .output(empty)
     .mutation(({ ctx, input }) => deleteGroup(ctx.scope, input)),
 
-  contacts: viewerProcedure
+  listContacts: viewerProcedure
     .meta(rest('GET', '/groups/{id}/contacts', 'List the contacts of a group', LIST_CONTACTS))
     .input(schema.ListGroupContacts)
     .output(ContactPage)

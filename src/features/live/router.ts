@@ -15,7 +15,7 @@ import { followWorkspace } from './follow-events.ts'
 import { listEvents } from './list-events.ts'
 
 export const conversationSubscriptionsRouter = router({
-  onMessage: viewerProcedure
+  follow: viewerProcedure
     .meta({ scope: 'conversations:read' })
     .input(FollowMessages)
     .subscription(({ ctx, input, signal }) =>

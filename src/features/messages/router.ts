@@ -47,7 +47,7 @@ export const conversationMessagesRouter = router({
     .output(Message)
     .mutation(({ ctx, input }) => sendMessage(ctx.scope, input)),
 
-  typing: agentProcedure
+  showTyping: agentProcedure
     .meta(
       rest('POST', '/conversations/{conversationId}/typing', 'Show the typing indicator', {
         status: 202,

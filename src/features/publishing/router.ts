@@ -20,7 +20,7 @@ export const publishingRouter = router({
     .output(schema.Validation)
     .mutation(({ ctx, input }) => validateWorkflow(ctx.scope, input)),
 
-  definitionSchema: viewerProcedure
+  getDefinitionSchema: viewerProcedure
     .meta(
       rest('GET', '/workflows/definition-schema', 'Get the JSON Schema of workflow definitions', {
         description: 'Describes every trigger, step and condition that a definition may contain.',

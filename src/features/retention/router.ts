@@ -14,13 +14,13 @@ const PUT = {
 
 /** Procedures of the namespace `workspace`. */
 export const retentionRouter = router({
-  retention: adminProcedure
+  getRetention: adminProcedure
     .meta(rest('GET', '/workspace/retention', 'Get the retention', GET))
     .input(omittable(empty.strict()))
     .output(Retention)
     .query(({ ctx }) => getRetention(ctx.scope)),
 
-  putRetention: adminProcedure
+  setRetention: adminProcedure
     .meta(rest('PUT', '/workspace/retention', 'Set the retention', PUT))
     .input(PutRetention)
     .output(Retention)

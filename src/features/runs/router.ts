@@ -27,7 +27,7 @@ export const runsRouter = router({
     .output(Run)
     .query(({ ctx, input }) => getRun(ctx.scope, input)),
 
-  steps: viewerProcedure
+  listSteps: viewerProcedure
     .meta(
       rest('GET', '/runs/{runId}/steps', 'List the steps of a run', {
         description: 'Returns every executed step in order, with its input, output and errors.',

@@ -11,7 +11,7 @@ const SEND = {
 } as const
 
 export const sandboxRouter = router({
-  send: agentProcedure
+  sendAsCustomer: agentProcedure
     .meta(rest('POST', '/sandbox/messages', 'Send a message as a customer', SEND))
     .input(SendAsCustomer)
     .output(Message)

@@ -111,7 +111,7 @@ export const templatesRouter = router({
     .output(schema.TemplatePreview)
     .mutation(({ ctx, input }) => previewTemplate(ctx.scope, input)),
 
-  uses: viewerProcedure
+  listUses: viewerProcedure
     .meta(
       rest('GET', '/templates/{templateId}/uses', 'List the uses of a template', {
         description: 'Lists at most 100 workflows that are not archived, and at most 100 broadcasts.',

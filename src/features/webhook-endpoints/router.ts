@@ -100,7 +100,7 @@ export const webhookEndpointsRouter = router({
     .output(schema.WebhookEndpointWithSecret)
     .mutation(({ ctx, input }) => rotateEndpointSecret(ctx.scope, input)),
 
-  test: adminProcedure
+  sendTest: adminProcedure
     .meta(rest('POST', '/webhook-endpoints/{webhookEndpointId}/test', 'Send a test event to an endpoint', TEST))
     .input(schema.WebhookEndpointRef)
     .output(schema.TestResult)
@@ -112,7 +112,7 @@ export const webhookEndpointsRouter = router({
     .output(Job)
     .mutation(({ ctx, input }) => recoverEvents(ctx.scope, input)),
 
-  deliveries: adminProcedure
+  listDeliveries: adminProcedure
     .meta(
       rest('GET', '/webhook-endpoints/{webhookEndpointId}/deliveries', 'List deliveries of an endpoint', DELIVERIES),
     )

@@ -9,7 +9,7 @@ import * as schema from './schema.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
 
 export const workflowTestsRouter = router({
-  tests: viewerProcedure
+  listTests: viewerProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}/tests', 'List the tests of a workflow', {
         description: 'Returns the tests with their dialogues and expectations.',

@@ -14,7 +14,7 @@ Responses: 202 \`{"runId"}\`; 200 \`{"runId": null, "duplicate": true}\` if an e
 Without a \`dedupeKey\` every call starts a run, a repeated call included.`
 
 export const workflowWebhooksRouter = router({
-  webhook: adminProcedure
+  getWebhook: adminProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}/webhook', 'Get the webhook of a workflow', {
         description: 'Returns the URL of the webhook. The secret is returned only when it is rotated.',

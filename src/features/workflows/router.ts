@@ -61,7 +61,7 @@ export const workflowsRouter = router({
     .output(empty)
     .mutation(({ ctx, input }) => deleteWorkflow(ctx.scope, input)),
 
-  start: agentProcedure
+  startRun: agentProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/runs', 'Start a workflow', {
         unaudited: 'the run names who started it',
@@ -76,7 +76,7 @@ export const workflowsRouter = router({
     .output(Run)
     .mutation(({ ctx, input }) => startWorkflow(ctx.scope, input)),
 
-  bulkStart: agentProcedure
+  bulkStartRuns: agentProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/runs/bulk', 'Start a workflow for many contacts', {
         unaudited: 'the runs name who started them',
@@ -113,7 +113,7 @@ export const workflowsRouter = router({
     .output(schema.WorkflowDiff)
     .query(({ ctx, input }) => diffWorkflow(ctx.scope, input)),
 
-  versions: viewerProcedure
+  listVersions: viewerProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}/versions', 'List the versions of a workflow', {
         description: 'Sorted by version, newest first.',
@@ -123,7 +123,7 @@ export const workflowsRouter = router({
     .output(schema.WorkflowVersions)
     .query(({ ctx, input }) => listWorkflowVersions(ctx.scope, input)),
 
-  version: viewerProcedure
+  getVersion: viewerProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}/versions/{version}', 'Get a version of a workflow', {
         description: 'Returns the definition as it was published.',
@@ -133,7 +133,7 @@ export const workflowsRouter = router({
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
 
-  restore: adminProcedure
+  restoreVersion: adminProcedure
     .meta(
       rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Restore a version as the draft', {
         description: 'Replaces the draft by the definition of the version, and publishes nothing.',

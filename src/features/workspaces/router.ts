@@ -50,7 +50,7 @@ export const workspacesRouter = router({
     .output(Workspace)
     .mutation(({ ctx, input, path }) => createOwnWorkspace({ ...ctx, audit: startAudit(ctx, path) }, input)),
 
-  deletion: sessionProcedure
+  getDeletion: sessionProcedure
     .meta(rest('GET', '/workspaces/{workspaceId}/deletion', 'Get the deletion of a workspace', GET_DELETION))
     .input(DeletedWorkspaceRef)
     .output(WorkspaceDeletion)

@@ -26,8 +26,10 @@ const TAGS: Record<string, string> = {
   messages: 'Explanations of single messages',
   workflows: 'Workflow drafts, published versions, simulations and tests',
   runs: 'Workflow runs and their steps',
+  'dead-letters': 'Messages, events and timers that could not be processed',
   events: 'Workspace events: sent to workflows and streamed to clients',
   broadcasts: 'Approved templates sent to many contacts',
+  jobs: 'Work on many lines in the background',
   groups: 'Lists of contacts',
   tags: 'Labels of contacts',
   templates: 'Messages that may be sent outside the 24-hour window',
@@ -35,6 +37,7 @@ const TAGS: Record<string, string> = {
   credentials: 'Encrypted secrets that HTTP steps and tools send',
   'api-keys': 'Secrets with which other programs call this API',
   'ai-provider': 'The language model that AI steps use',
+  media: 'Files of messages',
   channels: 'Connections to messaging providers',
   'webhook-endpoints': 'Servers of your own that events are sent to',
   'webhook-deliveries': 'Events that were sent to them',
@@ -82,10 +85,12 @@ export async function buildOpenApi(router: AppRouter): Promise<Document> {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The server that serves this document' }],
-    tags: [...Object.keys(router._def.record), 'subscriptions', 'webhooks'].map((name) => ({
-      name,
-      description: TAGS[name] ?? name,
-    })),
+    tags: [...new Set([...operations.map(({ meta }) => readOwner(meta).owner), 'subscriptions', 'webhooks'])].map(
+      (name) => ({
+        name,
+        description: TAGS[name] ?? name,
+      }),
+    ),
     paths: {
       ...paths,
       ...subscriptionPaths(router),

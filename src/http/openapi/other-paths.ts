@@ -12,7 +12,7 @@ export const ID = '0199a7a0-0000-7000-8000-000000000001'
 
 /** Subscriptions of the tRPC router: their items, and the input of an example. */
 const SUBSCRIPTIONS: Record<string, { summary: string; items: string; input: object }> = {
-  'conversations.onMessage': {
+  'conversations.follow': {
     summary: 'Subscribe to the messages of a conversation',
     items: 'new messages and changes of their delivery status',
     input: { conversationId: ID },

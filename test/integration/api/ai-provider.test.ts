@@ -33,10 +33,10 @@ describe('AI provider API', () => {
     expect(rows?.['count']).to.equal(1)
   })
 
-  it('the ai-provider tRPC procedures set, return and delete the provider', async () => {
+  it('the aiProvider tRPC procedures set, return and delete the provider', async () => {
     const owner = await buildWorkspace(app)
-    const client = app.client(owner)['ai-provider']
-    const { hasApiKey } = await client.put.mutate(PROVIDER)
+    const client = app.client(owner).aiProvider
+    const { hasApiKey } = await client.set.mutate(PROVIDER)
     expect([hasApiKey, (await client.get.query({})).model]).to.deep.equal([true, 'small-1'])
     await client.delete.mutate({})
     expect(await errorMessage(client.get.query({}))).to.equal(

@@ -126,7 +126,7 @@ describe('audit events', () => {
     await owner.call('PATCH', `/api/api-keys/${id}`, { scopes, limitPerMinute: 10 })
     const { key } = await owner.call('POST', `/api/api-keys/${id}/rotate`, { overlap: '1h' })
     const [rotated, updated] = await list(`targetId=${id}&targetType=api_key`)
-    expect(rotated).to.deep.include({ action: 'api-keys.rotate', fields: [{ name: 'overlap' }] })
+    expect(rotated).to.deep.include({ action: 'apiKeys.rotate', fields: [{ name: 'overlap' }] })
     expect(updated.fields).to.deep.equal([
       { name: 'scopes', from: ['tags:read'], to: scopes },
       { name: 'limitPerMinute' },
@@ -412,7 +412,7 @@ describe('audit events', () => {
     expect((await list('outcome=succeeded')).map(({ action }) => action)).to.deep.equal(['contacts.create'])
     expect(await list(`outcome=refused&actorId=${owner.userId}`)).to.deep.equal([])
     for (const [query, path, message] of [
-      ['action=webhook-endpoints.rotate-secret', 'action', /nearest are webhook-endpoints\.rotateSecret, /],
+      ['action=webhookEndpoints.rotate-secret', 'action', /nearest are webhookEndpoints\.rotateSecret, /],
       ['action=foo', 'action', /must be an action of audit events/],
       ['outcome=failed', 'outcome', /must be/],
     ] as const) {
@@ -491,7 +491,7 @@ describe('audit events', () => {
     const lines = body.trimEnd().split('\n')
     const events = lines.map((line: string) => JSON.parse(line))
     expect(events).to.have.length(2502)
-    expect(events[0]).to.deep.include({ action: 'audit-events.export', targets: [] })
+    expect(events[0]).to.deep.include({ action: 'auditEvents.export', targets: [] })
     expect(events.slice(0, 100)).to.deep.equal(await list())
     expect(new Set(events.map(({ id }: AuditEvent) => id)).size).to.equal(2502)
     const filtered = await owner.request('GET', '/api/audit-events?action=tags.create', undefined, ndjson)
@@ -500,7 +500,7 @@ describe('audit events', () => {
     expect(limited.body).to.deep.include({ error: 'limit is not a field of this request' })
     const viewer = await buildMember(owner, 'viewer')
     expect((await viewer.request('GET', '/api/audit-events', undefined, ndjson)).status).to.equal(403)
-    expect(await list('action=audit-events.export')).to.have.length(2)
+    expect(await list('action=auditEvents.export')).to.have.length(2)
   })
 
   it('include exports of the recipients of a broadcast', async () => {
@@ -524,7 +524,7 @@ describe('audit events', () => {
     expect((await put(30)).status).to.equal(400)
     expect((await put(90)).status).to.equal(200)
     await deleteExpired(app.system)
-    expect((await list()).map(({ action }) => action)).to.deep.equal(['workspace.putRetention', 'contacts.create'])
+    expect((await list()).map(({ action }) => action)).to.deep.equal(['workspace.setRetention', 'contacts.create'])
   })
 })
 

@@ -25,8 +25,8 @@ const CONFLICTS = [
   'runs.bulkReplay',
   'templates.submit',
   'templates.sync',
-  'workflows.bulkStart',
-  'workflows.start',
+  'workflows.bulkStartRuns',
+  'workflows.startRun',
 ]
 
 /** Resources in the state that a mutation needs, with their IDs in place of the others. */
@@ -40,7 +40,7 @@ const PREPARATIONS: Record<string, (workspace: WorkspaceClient, ids: Ids) => Pro
   },
   'broadcasts.preview': approveTemplate,
   'broadcasts.estimate': approveTemplate,
-  'broadcasts.test': approveTemplate,
+  'broadcasts.sendTest': approveTemplate,
   'broadcasts.send': approveTemplate,
   'broadcasts.schedule': approveTemplate,
   'channels.delete': deleteBroadcast,

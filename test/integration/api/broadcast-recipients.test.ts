@@ -80,8 +80,8 @@ describe('broadcast recipients API', () => {
       createdAt: failedAt.toISOString(),
       updatedAt: failedAt.toISOString(),
     })
-    const { recipients } = app.client(owner).broadcasts
-    const page = await recipients.query({ id: broadcast.id, limit: 1, offset: 1 })
+    const { listRecipients } = app.client(owner).broadcasts
+    const page = await listRecipients.query({ id: broadcast.id, limit: 1, offset: 1 })
     expect([page.total, page.items[0]?.id]).to.deep.equal([2, first])
     const pending = await owner.request('GET', `${path}?status=pending`)
     expect(pending.body.items.map(({ id }: any) => id)).to.deep.equal([second])

@@ -75,7 +75,7 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
       secret: 'canary-secret-of-the-store',
     },
   ],
-  'api-keys.update': ({ channel }, now) => [
+  'apiKeys.update': ({ channel }, now) => [
     {
       name: 'L',
       scopes: ['read_only'],
@@ -99,7 +99,7 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
       verifyToken: 'verify-token-2',
     },
   ],
-  'webhook-endpoints.update': () => [
+  'webhookEndpoints.update': () => [
     { url: 'https://other.invalid/', description: 'D', types: ['message.*'], payload: 'thin', status: 'disabled' },
   ],
 }

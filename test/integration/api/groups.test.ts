@@ -87,7 +87,7 @@ describe('groups API', () => {
     expect(body.total).to.equal(3)
     expect(body.items.map((contact: any) => contact.name)).to.deep.equal(['Ana', 'Cy'])
     expect(body.items[0]).to.deep.equal((await owner.request('GET', `/api/contacts/${ana}`)).body)
-    const rest = await app.client(owner).groups.contacts.query({ id, offset: 2 })
+    const rest = await app.client(owner).groups.listContacts.query({ id, offset: 2 })
     expect([rest.total, rest.items.map(({ name }) => name)]).to.deep.equal([3, ['Bo']])
   })
 
@@ -100,7 +100,7 @@ describe('groups API', () => {
       contactIds: [second, first, second.toUpperCase()],
     })
     expect(body.contactCount).to.equal(2)
-    const { items } = await app.client(owner).groups.contacts.query({ id })
+    const { items } = await app.client(owner).groups.listContacts.query({ id })
     expect(items.map(({ name }) => name)).to.deep.equal(['Second', 'First'])
   })
 
@@ -215,7 +215,7 @@ describe('groups API', () => {
       ])
     }
     const { groups } = app.client(outsider)
-    expect(await errorMessage(groups.contacts.query({ id }))).to.equal('Group not found')
+    expect(await errorMessage(groups.listContacts.query({ id }))).to.equal('Group not found')
     expect(await errorMessage(groups.delete.mutate({ groupId: id }))).to.equal('Group not found')
   })
 })

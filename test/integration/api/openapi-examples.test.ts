@@ -33,9 +33,9 @@ const BUILT = [
   'templates.submit',
   'templates.sync',
   'templates.update',
-  'webhook-deliveries.get',
-  'webhook-deliveries.redeliver',
-  'workflows.definitionSchema',
+  'webhookDeliveries.get',
+  'webhookDeliveries.redeliver',
+  'workflows.getDefinitionSchema',
 ]
 
 describe('response examples of the OpenAPI document', function () {

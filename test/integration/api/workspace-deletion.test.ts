@@ -80,7 +80,7 @@ describe('DELETE /api/workspace', () => {
 
   it('ends open streams of members and API keys within a second', async () => {
     const { conversationId } = await sendAsCustomer(owner)
-    const subscription = { procedure: 'conversations.onMessage', input: { conversationId } }
+    const subscription = { procedure: 'conversations.follow', input: { conversationId } }
     const stream = await openEventStream<object>(app.url, await buildMember(owner, 'viewer'), subscription)
     const events = await fetch(`${app.url}/api/events/stream`, {
       headers: { ...(await createKey()), accept: 'text/event-stream' },

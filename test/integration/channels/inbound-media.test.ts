@@ -50,7 +50,7 @@ describe('files that customers send', () => {
     await cloud.webhooks.sendText({ from: '15550009001', body: 'hi' })
     const [{ id: conversationId }] = (await workspace.call('GET', '/api/conversations')).items
     const stream = await openEventStream<{ type: string; message?: ApiResponse['body'] }>(app.url, workspace, {
-      procedure: 'conversations.onMessage',
+      procedure: 'conversations.follow',
       input: { conversationId },
     })
     await sendDocument(cloud.media.add(BYTES, 'text/plain'))

@@ -19,16 +19,16 @@ const [url = '', tenantId = '', cookie = ''] = process.argv.slice(2)
 const parley = createParleyClient({ url, tenantId, headers: { cookie }, EventSource })
 
 const contact = await parley.contacts.create.mutate({ name: 'Kim', phone: '+4915112340000' })
-const first = await parley.sandbox.send.mutate({ contactId: contact.id, body: 'one' })
+const first = await parley.sandbox.sendAsCustomer.mutate({ contactId: contact.id, body: 'one' })
 const year: number = contact.createdAt.getUTCFullYear()
 
 const received: string[] = []
 await new Promise<void>((resolve, reject) => {
-  const subscription = parley.conversations.onMessage.subscribe(
+  const subscription = parley.conversations.follow.subscribe(
     { conversationId: first.conversationId },
     {
       onData: ({ data }) => {
-        if (data.type === 'ready') void parley.sandbox.send.mutate({ contactId: contact.id, body: 'two' })
+        if (data.type === 'ready') void parley.sandbox.sendAsCustomer.mutate({ contactId: contact.id, body: 'two' })
         if (data.type !== 'message' || data.message.direction !== 'inbound') return
         received.push(data.message.body ?? '')
         if (data.message.body !== 'two') return
@@ -40,7 +40,7 @@ await new Promise<void>((resolve, reject) => {
   )
 })
 
-const { messages } = await parley.conversations.messages.query({ conversationId: first.conversationId })
+const { messages } = await parley.conversations.listMessages.query({ conversationId: first.conversationId })
 const error = await parley.runs.get.query({ runId: 'none' }).catch((thrown: unknown) => thrown)
 if (!isParleyError(error)) throw error
 const notFound: ErrorCode = 'not_found'

@@ -30,7 +30,7 @@ describe('concurrent subscriptions to one workspace', function () {
     const subscriptions = [
       { procedure: 'events.follow', input: { types: ['message.received'] } },
       { procedure: 'events.follow', input: { types: ['message.received', 'run.started'] } },
-      { procedure: 'conversations.onMessage', input: { conversationId } },
+      { procedure: 'conversations.follow', input: { conversationId } },
     ]
     return Promise.all(
       Array.from({ length: STREAMS }, (_, index) =>

@@ -73,7 +73,7 @@ describe('resuming a subscription', function () {
     const { conversationId } = await sendAsCustomer(workspace, { phone: '+4915112345000', body: 'first' })
     const open = (lastEventId?: string) =>
       openEventStream<{ message?: { body: string } }>(app.url, workspace, {
-        procedure: 'conversations.onMessage',
+        procedure: 'conversations.follow',
         input: { conversationId },
         lastEventId,
       })

@@ -25,7 +25,7 @@ describe('subscription authorization', function () {
 
   /** Opens a subscription as the viewer and waits until it has delivered a message. */
   async function follow(viewer: WorkspaceClient): Promise<EventStream<object>> {
-    const subscription = { procedure: 'conversations.onMessage', input: { conversationId } }
+    const subscription = { procedure: 'conversations.follow', input: { conversationId } }
     const stream = await openEventStream<object>(app.url, viewer, subscription)
     await sendAsCustomer(owner, { phone: PHONE, body: 'seen' })
     await stream.until((data) => JSON.stringify(data).includes('"seen"'))
@@ -43,9 +43,9 @@ describe('subscription authorization', function () {
     return JSON.stringify(items)
   }
 
-  it('conversations.onMessage delivers a message with the same fields as the list of messages', async () => {
+  it('conversations.follow delivers a message with the same fields as the list of messages', async () => {
     const stream = await openEventStream<{ message: object }>(app.url, owner, {
-      procedure: 'conversations.onMessage',
+      procedure: 'conversations.follow',
       input: { conversationId },
     })
     await sendAsCustomer(owner, { phone: PHONE, body: 'same' })

@@ -28,7 +28,7 @@ describe('conversation subscription', () => {
   }
   function follow(lastEventId?: string): Promise<EventStream<Change>> {
     return openEventStream(app.url, owner, {
-      procedure: 'conversations.onMessage',
+      procedure: 'conversations.follow',
       input: { conversationId },
       lastEventId,
     })
@@ -43,7 +43,7 @@ describe('conversation subscription', () => {
     return (await stream.until(({ message }) => message?.body === body)).at(-1)?.id ?? ''
   }
 
-  it('conversations.onMessage resumes after a lost connection without gaps or duplicates', async () => {
+  it('conversations.follow resumes after a lost connection without gaps or duplicates', async () => {
     const stream = await follow()
     await receive('a')
     // The stream may start with the message that was sent before it was opened.
@@ -59,7 +59,7 @@ describe('conversation subscription', () => {
     resumed.close()
   })
 
-  it('conversations.onMessage resumes from the initial cursor without a gap', async () => {
+  it('conversations.follow resumes from the initial cursor without a gap', async () => {
     const stream = await follow()
     stream.close()
     await receive('meanwhile')
@@ -68,7 +68,7 @@ describe('conversation subscription', () => {
     resumed.close()
   })
 
-  it('conversations.onMessage delivers an event that commits later than a newer one', async () => {
+  it('conversations.follow delivers an event that commits later than a newer one', async () => {
     const stream = await follow()
     await receive('earlier')
     await waitForItem(stream, 'earlier')
@@ -87,7 +87,7 @@ describe('conversation subscription', () => {
     stream.close()
   })
 
-  it('conversations.onMessage delivers events while writing transactions of others and in other databases are open', async () => {
+  it('conversations.follow delivers events while writing transactions of others and in other databases are open', async () => {
     const stream = await follow()
     await receive('calm')
     await waitForItem(stream, 'calm')
@@ -106,7 +106,7 @@ describe('conversation subscription', () => {
     await other.drop()
   })
 
-  it('conversations.onMessage reports a gap when the missed events were deleted', async () => {
+  it('conversations.follow reports a gap when the missed events were deleted', async () => {
     const stream = await follow()
     await receive('old')
     const [position] = (await waitForItem(stream, 'old')).split('-')
