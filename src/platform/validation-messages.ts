@@ -17,6 +17,9 @@ const TYPES: Record<string, string> = {
 
 const UNITS: Record<string, string> = { string: 'characters', array: 'entries', set: 'entries', map: 'entries' }
 
+/** Between the names in the message of an issue of unknown fields, which are those that the object may have. */
+export const NAME_SEPARATOR = ', '
+
 // Set by the import of this module: the messages of schemas that state none themselves. Each completes a field's name.
 z.config({ customError: describeIssue })
 
@@ -37,6 +40,8 @@ function describeIssue(issue: Issue): string | undefined {
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_union':
       return issue.input === undefined ? 'is required' : describeUnion(issue)
+    case 'unrecognized_keys':
+      return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(NAME_SEPARATOR) : ''
     case 'invalid_key':
       return 'has a key that is not allowed'
     default:

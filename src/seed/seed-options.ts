@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { didYouMean } from '../engine/language/closest-matches.ts'
+import { didYouMean } from '../platform/closest-matches.ts'
 import { CreateBroadcast } from '../features/broadcasts/schema.ts'
 import { CreateContact } from '../features/contacts/schema.ts'
 import { Conversation } from '../features/conversations/schema.ts'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ItemCode } from '../error-codes/index.ts'
 import { AppError, ForbiddenError, InvalidError } from '../platform/errors.ts'
 import { id } from './schemas.ts'
+import { describeUnknownField } from './unknown-field.ts'
 
 /** Items of one call for many, which counts as one for the rate limit. */
 const BULK_MAX = 500
@@ -88,7 +89,7 @@ function describeIssue(issue: Issue, noun: string): string {
   const path = issue.path
   if (issue.code === 'unrecognized_keys') {
     const [key = 'a field'] = issue.keys ?? []
-    return `${[...path, key].join('.')} is not a field of ${noun}`
+    return `${[...path, key].join('.')} ${describeUnknownField(key, issue.message, noun)}`
   }
   return `${path.join('.') || 'the item'} ${issue.message}`
 }

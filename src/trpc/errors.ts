@@ -18,6 +18,7 @@ import {
   UnavailableError,
   UnprocessableError,
 } from '../platform/errors.ts'
+import { describeUnknownField } from './unknown-field.ts'
 
 /** An error as the caller sees it, the same for REST and tRPC. */
 export type PublicError = {
@@ -59,10 +60,19 @@ export class TransportError extends AppError {
 
   constructor(key: TRPC_ERROR_CODE_KEY, options: ErrorOptions & { message?: string; headers?: object } = {}) {
     const [code, message] = describeTransportError(key)
-    super(code, options.message ?? message, undefined, options)
+    const place = key === 'PARSE_ERROR' ? describeJsonPlace(options.cause) : ''
+    super(code, options.message ?? `${message}${place}`, undefined, options)
     this.key = key
     this.headers = { ...options.headers }
   }
+}
+
+/** Names the place that JSON.parse states, from which texts of the body must not be repeated. */
+function describeJsonPlace(cause: unknown): string {
+  if (!(cause instanceof SyntaxError)) return ''
+  const position = / at position (\d+)/.exec(cause.message)?.[1]
+  if (position !== undefined) return `. The error is at character ${Number(position) + 1}`
+  return cause.message === 'Unexpected end of JSON input' ? '. It ends too early' : ''
 }
 
 function describeTransportError(key: TRPC_ERROR_CODE_KEY): [code: BodyCode, message: string] {
@@ -174,11 +184,17 @@ function appErrorBody(error: AppError): PublicError['body'] {
   return error.details === undefined ? body : { ...body, details: error.details }
 }
 
+/** Unknown fields of an object that are compared with those that it may have. */
+const SUGGESTIONS_MAX = 10
+
 function inputErrorBody(error: ZodError): PublicError['body'] {
   const details = error.issues.flatMap((issue) => {
     const path = issue.path.map(String)
     if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }]
-    return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a field of this request' }))
+    return issue.keys.map((key, index) => ({
+      path: [...path, key].join('.'),
+      message: describeUnknownField(key, index < SUGGESTIONS_MAX ? issue.message : '', 'this request'),
+    }))
   })
   const [first] = details
   const isPagination = details.some(({ path }) => path === 'limit' || path === 'offset')

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Output, TypeGuards, type Template as LiquidTemplate, type Value } from 'liquidjs'
-import { didYouMean } from './closest-matches.ts'
+import { didYouMean } from '../../platform/closest-matches.ts'
 import { liquid, TEMPLATE_LENGTH_MAX } from './liquid.ts'
 
 const PLACEHOLDERS_MAX = 200

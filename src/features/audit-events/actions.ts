@@ -1,4 +1,4 @@
-import { closestMatches } from '../../engine/language/closest-matches.ts'
+import { closestMatches } from '../../platform/closest-matches.ts'
 
 /** The actions that audit events may have: mutations of members and API keys, exports and imports. A test compares them. */
 export const AUDIT_ACTIONS = [

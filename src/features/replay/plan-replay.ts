@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { assignVariables } from '../../engine/decide/assign-variables.ts'
-import { closestMatches } from '../../engine/language/closest-matches.ts'
+import { closestMatches } from '../../platform/closest-matches.ts'
 import { type CompiledDefinition, findStep } from '../../engine/model/compiled.ts'
 import type { RunState } from '../../engine/model/run.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'

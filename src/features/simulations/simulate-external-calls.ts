@@ -1,7 +1,7 @@
 import { listStepTypes } from '../../steps/index.ts'
 import { findOverride } from '../../engine/replay/step-output-overrides.ts'
 import { findStep, type CompiledDefinition } from '../../engine/model/compiled.ts'
-import { closestMatches } from '../../engine/language/closest-matches.ts'
+import { closestMatches } from '../../platform/closest-matches.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import type { ExternalRequest } from '../../engine/simulate/simulated-world.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'

@@ -159,6 +159,31 @@ describe('error codes', () => {
       ['POST', '/api/trpc/contacts.create?batch=1', { session: owner, body: '{"0":' }],
     ]))
 
+  it('a body that is not JSON gets an error that states the character where it breaks off, or that it ends too early', async () => {
+    const outcomes = [
+      ['{"name": "Ana",}', 'The request body is not valid JSON. The error is at character 16'],
+      ['{"name": "Ana"', 'The request body is not valid JSON. The error is at character 15'],
+      ['{"name":', 'The request body is not valid JSON. It ends too early'],
+    ] as const
+    for (const [body, error] of outcomes) {
+      expect((await app.rest('POST', '/api/contacts', { session: owner, body })).body).to.include({ error })
+    }
+  })
+
+  it('an unknown field or query parameter gets an error with the name that it may stand for', async () => {
+    const listed = await app.rest('GET', '/api/contacts?limt=10', { session: owner })
+    expect(listed.body.error).to.equal('limt is not a field of this request. Did you mean limit?')
+    const created = await app.rest('POST', '/api/contacts', {
+      session: owner,
+      body: { name: 'Ana', fone: '1', zebra: 1 },
+    })
+    expect(created.body.details).to.deep.include({
+      path: 'fone',
+      message: 'is not a field of this request. Did you mean phone?',
+    })
+    expect(created.body.details).to.deep.include({ path: 'zebra', message: 'is not a field of this request' })
+  })
+
   it('a body over the limit is 413 and -32013', () =>
     assertSame({ status: 413, code: 'body_too_large', number: -32013 }, [
       ['POST', '/api/contacts', { session: owner, body: LARGE }],

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { closestMatches } from '../../../src/engine/language/closest-matches.ts'
+import { closestMatches } from '../../../src/platform/closest-matches.ts'
 import { rebuildState } from '../../../src/engine/replay/rebuild-state.ts'
 import type { RunState, StepRecord } from '../../../src/engine/model/run.ts'
 import { NOON, TestRun, RUN_ID } from '../../support/workflow.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { compileDefinition } from '../../../src/engine/compile/compile-definition.ts'
-import { didYouMean } from '../../../src/engine/language/closest-matches.ts'
+import { didYouMean } from '../../../src/platform/closest-matches.ts'
 import { workflowLanguage } from '../../../src/workflow-language.ts'
 import { ask, pause, say } from '../../support/steps.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Condition, ConditionLanguage, Operator, OperatorIssue } from '../conditions.ts'
-import { didYouMean } from '../closest-matches.ts'
+import { didYouMean } from '../../../platform/closest-matches.ts'
 import { hasPlaceholder } from '../template.ts'
 
 const FORMS = 'must be one of all, any, not, or left with op'

@@ -1,6 +1,6 @@
 import '../../../platform/validation-messages.ts'
 import { z } from 'zod'
-import { didYouMean } from '../closest-matches.ts'
+import { didYouMean } from '../../../platform/closest-matches.ts'
 
 /** An error or warning in a definition. `path` is relative to its root: `steps.2.message.body`. */
 export type Problem = { stepId: string | null; code: string; message: string; path: string }
