@@ -86,7 +86,7 @@ export class SeededWorkspace {
     return this.act(ago, async (scope) => {
       const created = await createContact(scope, { id, name, phone, ...input })
       for (const group of groups) {
-        await addGroupContacts(scope, { id: await this.#ensureGroup(scope, group), contactIds: [created.id] })
+        await addGroupContacts(scope, { groupId: await this.#ensureGroup(scope, group), contactIds: [created.id] })
       }
       return created
     })

@@ -166,7 +166,7 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     recipientIds: 'contact',
     notAcceptedRecipientIds: 'contact',
   }
-  const noun = names[field] ?? (field === 'id' ? path.split('.')[0]?.replace(/s$/, '') : field.replace(/Id$/, ''))
+  const noun = names[field] ?? field.replace(/Id$/, '')
   const id = foreignIds[noun as keyof Ids]
   if (!id) throw new Error(`no foreign id for ${field} of ${path}`)
   return id

@@ -173,8 +173,8 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'groups.get': ({ group }) => ({ groupId: group }),
   'groups.update': ({ group }) => ({ groupId: group, description: 'D' }),
   'groups.delete': ({ group }) => ({ groupId: group }),
-  'groups.listContacts': ({ group }) => ({ id: group }),
-  'groups.addContacts': ({ group, contact }) => ({ id: group, contactIds: [contact] }),
+  'groups.listContacts': ({ group }) => ({ groupId: group }),
+  'groups.addContacts': ({ group, contact }) => ({ groupId: group, contactIds: [contact] }),
   'groups.removeContact': ({ group, contact }) => ({ groupId: group, contactId: contact }),
   'templates.list': () => ({}),
   'templates.create': ({ channel }) => ({
@@ -215,7 +215,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'broadcasts.retry': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.follow': ({ broadcast }) => ({ broadcastId: broadcast }),
   'broadcasts.getReport': ({ broadcast }) => ({ broadcastId: broadcast }),
-  'broadcasts.listRecipients': ({ broadcast }) => ({ id: broadcast }),
+  'broadcasts.listRecipients': ({ broadcast }) => ({ broadcastId: broadcast }),
   'tools.list': () => ({}),
   'tools.create': () => ({
     name: 'n',

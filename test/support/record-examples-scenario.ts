@@ -163,7 +163,7 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
       {},
       name === 'tags' ? { name: 'garden', description: 'Has a garden' } : { name: 'Gardeners' },
     )
-    const id = name === 'tags' ? { tagId: item.id } : { groupId: item.id, id: item.id }
+    const id = name === 'tags' ? { tagId: item.id } : { groupId: item.id }
     await r(`${name}.get`, id)
     await r(`${name}.update`, id, { description: 'Asks for plants' })
     await r(`${name}.list`)
@@ -195,7 +195,7 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
   await r('broadcasts.list')
   await r('broadcasts.get', { broadcastId: sent.id })
   await r('broadcasts.getReport', { broadcastId: sent.id })
-  await r('broadcasts.listRecipients', { id: sent.id })
+  await r('broadcasts.listRecipients', { broadcastId: sent.id })
   const draft = await r(
     'broadcasts.create',
     {},

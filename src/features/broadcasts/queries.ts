@@ -102,7 +102,7 @@ export async function listBroadcasts(scope: Scope, input: ListBroadcasts): Promi
  */
 export async function listRecipients(
   scope: Scope,
-  { id: broadcastId, status, ...input }: ListRecipients,
+  { broadcastId, status, ...input }: ListRecipients,
 ): Promise<Page<BroadcastRecipient>> {
   await scope.get(BroadcastRow, broadcastId)
   const { tenantId } = scope

@@ -170,7 +170,7 @@ export const broadcastsRouter = router({
     .mutation(({ ctx, input }) => retryBroadcast(ctx.scope, input)),
 
   listRecipients: viewerProcedure
-    .meta(rest('GET', '/broadcasts/{id}/recipients', 'List the recipients of a broadcast', RECIPIENTS))
+    .meta(rest('GET', '/broadcasts/{broadcastId}/recipients', 'List the recipients of a broadcast', RECIPIENTS))
     .input(schema.ListRecipients)
     .output(schema.BroadcastRecipientPage)
     .query(({ ctx, input }) => listRecipients(ctx.scope, input)),

@@ -120,7 +120,7 @@ export const ListBroadcasts = z.strictObject(page)
 export type ListBroadcasts = z.infer<typeof ListBroadcasts>
 
 export const ListRecipients = z.strictObject({
-  id,
+  broadcastId: id,
   ...page,
   status: recipientStatus.optional().meta({ description: 'Only recipients with this status' }),
 })

@@ -39,7 +39,7 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
  * Adds contacts to a group: all of them or, if one does not exist, none. Adding a contact twice leaves one.
  * @throws NotFoundError
  */
-export function addGroupContacts(scope: Scope, { id: groupId, contactIds }: AddGroupContacts): Promise<Group> {
+export function addGroupContacts(scope: Scope, { groupId, contactIds }: AddGroupContacts): Promise<Group> {
   const distinct = [...new Set(contactIds.map((contactId) => contactId.toLowerCase()))]
   return scope.transaction(async (tx) => {
     await tx.lock(GroupRow, groupId)

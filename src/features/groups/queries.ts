@@ -41,8 +41,11 @@ export function listGroups(scope: Scope, input: ListGroups): Promise<Page<Group>
 }
 
 /** Lists the contacts of a group; the one added last comes first. */
-export async function listGroupContacts(scope: Scope, { id, ...input }: ListGroupContacts): Promise<Page<Contact>> {
-  const group = await scope.get(GroupRow, id)
+export async function listGroupContacts(
+  scope: Scope,
+  { groupId, ...input }: ListGroupContacts,
+): Promise<Page<Contact>> {
+  const group = await scope.get(GroupRow, groupId)
   const page = await readPage<ContactView>(
     scope,
     {

@@ -55,13 +55,13 @@ export const groupsRouter = router({
     .mutation(({ ctx, input }) => deleteGroup(ctx.scope, input)),
 
   listContacts: viewerProcedure
-    .meta(rest('GET', '/groups/{id}/contacts', 'List the contacts of a group', LIST_CONTACTS))
+    .meta(rest('GET', '/groups/{groupId}/contacts', 'List the contacts of a group', LIST_CONTACTS))
     .input(schema.ListGroupContacts)
     .output(ContactPage)
     .query(({ ctx, input }) => listGroupContacts(ctx.scope, input)),
 
   addContacts: agentProcedure
-    .meta(rest('POST', '/groups/{id}/contacts', 'Add contacts to a group', ADD_CONTACTS))
+    .meta(rest('POST', '/groups/{groupId}/contacts', 'Add contacts to a group', ADD_CONTACTS))
     .input(schema.AddGroupContacts)
     .output(schema.Group)
     .mutation(({ ctx, input }) => addGroupContacts(ctx.scope, input)),

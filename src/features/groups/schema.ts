@@ -30,10 +30,13 @@ export type CreateGroup = z.infer<typeof CreateGroup>
 export const UpdateGroup = z.strictObject({ groupId: id, name: name.optional(), description: description.nullish() })
 export type UpdateGroup = z.infer<typeof UpdateGroup>
 
-export const ListGroupContacts = z.strictObject({ id, ...page })
+export const ListGroupContacts = z.strictObject({ groupId: id, ...page })
 export type ListGroupContacts = z.infer<typeof ListGroupContacts>
 
-export const AddGroupContacts = z.strictObject({ id, contactIds: z.array(id).min(1, 'must not be empty').max(500) })
+export const AddGroupContacts = z.strictObject({
+  groupId: id,
+  contactIds: z.array(id).min(1, 'must not be empty').max(500),
+})
 export type AddGroupContacts = z.infer<typeof AddGroupContacts>
 
 export const RemoveGroupContact = z.strictObject({ groupId: id, contactId: id })

@@ -36,7 +36,7 @@ describe('broadcast recipients API', () => {
     return id
   }
 
-  it('GET /api/broadcasts/{id}/recipients lists recipients with delivery status, newest first', async () => {
+  it('GET /api/broadcasts/{broadcastId}/recipients lists recipients with delivery status, newest first', async () => {
     const broadcast = await createDraft()
     const other = await createDraft()
     const ana = await buildContact(owner)
@@ -81,7 +81,7 @@ describe('broadcast recipients API', () => {
       updatedAt: failedAt.toISOString(),
     })
     const { listRecipients } = app.client(owner).broadcasts
-    const page = await listRecipients.query({ id: broadcast.id, limit: 1, offset: 1 })
+    const page = await listRecipients.query({ broadcastId: broadcast.id, limit: 1, offset: 1 })
     expect([page.total, page.items[0]?.id]).to.deep.equal([2, first])
     const pending = await owner.request('GET', `${path}?status=pending`)
     expect(pending.body.items.map(({ id }: any) => id)).to.deep.equal([second])

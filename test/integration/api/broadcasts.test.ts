@@ -241,6 +241,8 @@ describe('broadcasts API', () => {
       ])
     }
     const { broadcasts } = app.client(outsider)
-    expect(await errorMessage(broadcasts.listRecipients.query({ id: broadcast.id }))).to.equal('Broadcast not found')
+    expect(await errorMessage(broadcasts.listRecipients.query({ broadcastId: broadcast.id }))).to.equal(
+      'Broadcast not found',
+    )
   })
 })

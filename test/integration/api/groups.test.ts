@@ -75,7 +75,7 @@ describe('groups API', () => {
     expect(body).to.include({ name: 'Before', description: 'Now described', updatedAt: app.clock.now().toISOString() })
   })
 
-  it('GET /api/groups/{id}/contacts returns complete contacts, the latest addition first', async () => {
+  it('GET /api/groups/{groupId}/contacts returns complete contacts, the latest addition first', async () => {
     const id = await createGroup('Members')
     const [ana, bo, cy] = [await createContact('Ana'), await createContact('Bo'), await createContact('Cy')]
     for (const contactId of [bo, cy, ana]) {
@@ -87,11 +87,11 @@ describe('groups API', () => {
     expect(body.total).to.equal(3)
     expect(body.items.map((contact: any) => contact.name)).to.deep.equal(['Ana', 'Cy'])
     expect(body.items[0]).to.deep.equal((await owner.request('GET', `/api/contacts/${ana}`)).body)
-    const rest = await app.client(owner).groups.listContacts.query({ id, offset: 2 })
+    const rest = await app.client(owner).groups.listContacts.query({ groupId: id, offset: 2 })
     expect([rest.total, rest.items.map(({ name }) => name)]).to.deep.equal([3, ['Bo']])
   })
 
-  it('POST /api/groups/{id}/contacts adds a contact once and keeps the position of existing ones', async () => {
+  it('POST /api/groups/{groupId}/contacts adds a contact once and keeps the position of existing ones', async () => {
     const id = await createGroup('Once')
     const [first, second] = [await createContact('First'), await createContact('Second')]
     await owner.request('POST', `/api/groups/${id}/contacts`, { contactIds: [first] })
@@ -100,11 +100,11 @@ describe('groups API', () => {
       contactIds: [second, first, second.toUpperCase()],
     })
     expect(body.contactCount).to.equal(2)
-    const { items } = await app.client(owner).groups.listContacts.query({ id })
+    const { items } = await app.client(owner).groups.listContacts.query({ groupId: id })
     expect(items.map(({ name }) => name)).to.deep.equal(['Second', 'First'])
   })
 
-  it('POST /api/groups/{id}/contacts adds no contact when one of them does not exist', async () => {
+  it('POST /api/groups/{groupId}/contacts adds no contact when one of them does not exist', async () => {
     const id = await createGroup('All or none')
     const existing = await createContact('Mine')
     const foreign = await createContact('Foreign', outsider)
@@ -117,7 +117,7 @@ describe('groups API', () => {
     expect((await owner.request('GET', `/api/groups/${id}`)).body.contactCount).to.equal(0)
   })
 
-  it('POST /api/groups/{id}/contacts returns 404 for a contact whose deletion commits meanwhile', async () => {
+  it('POST /api/groups/{groupId}/contacts returns 404 for a contact whose deletion commits meanwhile', async () => {
     const id = await createGroup('Just missed')
     const contactId = await createContact('Going')
     const { db } = app.system
@@ -129,7 +129,7 @@ describe('groups API', () => {
     expect((await addition).body.error).to.equal('Contact not found')
   })
 
-  it('POST /api/groups/{id}/contacts accepts between 1 and 500 contacts', async () => {
+  it('POST /api/groups/{groupId}/contacts accepts between 1 and 500 contacts', async () => {
     const id = await createGroup('Many')
     for (const contactIds of [[], Array.from({ length: 501 }, () => ABSENT), 'all', [7]]) {
       const { status, body } = await owner.request('POST', `/api/groups/${id}/contacts`, { contactIds })
@@ -145,7 +145,7 @@ describe('groups API', () => {
   it('DELETE /api/groups/{groupId}/contacts/{contactId} removes the membership and keeps the contact', async () => {
     const id = await createGroup('Leaving')
     const contactId = await createContact('Leaver')
-    await app.client(owner).groups.addContacts.mutate({ id, contactIds: [contactId] })
+    await app.client(owner).groups.addContacts.mutate({ groupId: id, contactIds: [contactId] })
     const path = `/api/groups/${id}/contacts/${contactId}`
     expect((await owner.request('DELETE', path)).status).to.equal(204)
     expect((await owner.request('DELETE', path)).body.error).to.equal('Contact not found')
@@ -215,7 +215,7 @@ describe('groups API', () => {
       ])
     }
     const { groups } = app.client(outsider)
-    expect(await errorMessage(groups.listContacts.query({ id }))).to.equal('Group not found')
+    expect(await errorMessage(groups.listContacts.query({ groupId: id }))).to.equal('Group not found')
     expect(await errorMessage(groups.delete.mutate({ groupId: id }))).to.equal('Group not found')
   })
 })

@@ -29,8 +29,8 @@ function procedures(app: TestApp, session: TestSession | undefined, headers: Rec
     'GET /api/runs/{runId}/steps': (input: never) => client.runs.listSteps.query(input),
     'POST /api/runs/{runId}/replay': (input: never) => client.runs.replay.mutate(input),
     'GET /api/broadcasts': (input: never) => client.broadcasts.list.query(input),
-    'GET /api/broadcasts/{id}/recipients': (input: never) => client.broadcasts.listRecipients.query(input),
-    'GET /api/groups/{id}/contacts': (input: never) => client.groups.listContacts.query(input),
+    'GET /api/broadcasts/{broadcastId}/recipients': (input: never) => client.broadcasts.listRecipients.query(input),
+    'GET /api/groups/{groupId}/contacts': (input: never) => client.groups.listContacts.query(input),
     'GET /api/tags': () => client.tags.list.query({}),
     'GET /api/tools': () => client.tools.list.query({}),
   }
@@ -185,8 +185,8 @@ describe('API contract over REST and tRPC', () => {
     ],
     ['GET /api/broadcasts', () => ({}), 200, expectPage],
     [
-      'GET /api/broadcasts/{id}/recipients',
-      () => ({ id: DEMO_BROADCAST, limit: 3 }),
+      'GET /api/broadcasts/{broadcastId}/recipients',
+      () => ({ broadcastId: DEMO_BROADCAST, limit: 3 }),
       200,
       (body) => {
         expectPage(body)
@@ -195,8 +195,8 @@ describe('API contract over REST and tRPC', () => {
       },
     ],
     [
-      'GET /api/groups/{id}/contacts',
-      () => ({ id: DEMO_GROUP }),
+      'GET /api/groups/{groupId}/contacts',
+      () => ({ groupId: DEMO_GROUP }),
       200,
       (body) => {
         expectPage(body)
@@ -261,13 +261,15 @@ describe('API contract over REST and tRPC', () => {
       'GET /api/conversations',
       'GET /api/runs',
       'GET /api/broadcasts',
-      'GET /api/broadcasts/{id}/recipients',
-      'GET /api/groups/{id}/contacts',
+      'GET /api/broadcasts/{broadcastId}/recipients',
+      'GET /api/groups/{groupId}/contacts',
     ]
     for (const path of paged) {
       it(`${name}: ${path} returns 400 for invalid pagination and the total even past the end`, async () => {
-        const id = path.includes('broadcasts') ? DEMO_BROADCAST : DEMO_GROUP
-        const target = path.includes('{id}') ? { id } : {}
+        const target = {
+          ...(path.includes('{broadcastId}') ? { broadcastId: DEMO_BROADCAST } : {}),
+          ...(path.includes('{groupId}') ? { groupId: DEMO_GROUP } : {}),
+        }
         const invalid: Record<string, unknown>[] = [
           { limit: 0 },
           { limit: 101 },
@@ -313,8 +315,8 @@ describe('API contract over REST and tRPC', () => {
         ['GET /api/runs/{runId}/steps', 'runId'],
         ['POST /api/runs/{runId}/replay', 'runId'],
         ['POST /api/workflows/{workflowId}/publish', 'workflowId'],
-        ['GET /api/broadcasts/{id}/recipients', 'id'],
-        ['GET /api/groups/{id}/contacts', 'id'],
+        ['GET /api/broadcasts/{broadcastId}/recipients', 'broadcastId'],
+        ['GET /api/groups/{groupId}/contacts', 'groupId'],
       ]
       for (const [path, field] of rows) {
         const malformed = await call(path, { [field]: 'not-a-uuid' }, demo)
