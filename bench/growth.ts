@@ -99,7 +99,7 @@ const OPERATIONS: Operation[] = [
   get('runs: failed', () => '/api/runs?status=failed'),
   get('runs: waiting for a timer', () => '/api/runs?waitingFor=timer'),
   get('runs: of a workflow', ({ ids }) => `/api/runs?workflowId=${ids.workflow}`),
-  get('runs: completed since a time', () => '/api/runs?status=completed&startedAfter=2020-01-01T00:00:00Z'),
+  get('runs: completed since a time', () => '/api/runs?status=completed&createdAfter=2020-01-01T00:00:00Z'),
   get('recipients: first page', ({ ids }) => `/api/broadcasts/${ids.broadcast}/recipients`),
   get('recipients: failed', ({ ids }) => `/api/broadcasts/${ids.broadcast}/recipients?status=failed`),
   get('broadcasts', () => '/api/broadcasts'),

@@ -58,13 +58,13 @@ export const RUNS: Area = {
       mutated: 'sqlFragment`(t.tenant_id = ${tenantId} or true)`',
     },
     {
-      name: 'startedAfter leaves out the moment itself',
+      name: 'createdAfter leaves out the moment itself',
       file: FILTERS,
       original: 'sqlFragment`t.created_at >=`',
       mutated: 'sqlFragment`t.created_at >`',
     },
     {
-      name: 'startedBefore includes the moment itself',
+      name: 'createdBefore includes the moment itself',
       file: FILTERS,
       original: 'sqlFragment`t.created_at <`',
       mutated: 'sqlFragment`t.created_at <=`',

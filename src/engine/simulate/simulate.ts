@@ -55,7 +55,7 @@ export type SimulationTrace = SimulationEnd & {
   transcript: TranscriptEntry[]
   effects: ({ at: string; runId: string; stepId: string; type: string } & JsonObject)[]
   /** Final time of the virtual clock. */
-  endedAt: string
+  finishedAt: string
 }
 
 const VIRTUAL_MS_MAX = 366 * DAY
@@ -108,8 +108,8 @@ class Simulator {
     this.#fireRemainingTimers()
     const { runs, evaluations } = this.#mailbox
     const end = toSimulationEnd(runs, evaluations, this.#limit)
-    const endedAt = this.#now.toISOString()
-    return { runs: runs.map(toSimulatedRun), transcript: this.#transcript, effects: this.#effects, endedAt, ...end }
+    const finishedAt = this.#now.toISOString()
+    return { runs: runs.map(toSimulatedRun), transcript: this.#transcript, effects: this.#effects, finishedAt, ...end }
   }
 
   #playEntry(entry: DialogueEntry): void {

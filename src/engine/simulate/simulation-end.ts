@@ -13,7 +13,7 @@ export type SimulationReason =
   | { code: 'waiting'; stepId: string | null; for: WaitingFor; until: string | null }
 
 /** The end of a simulation, and the reason why it did not finish. */
-export type SimulationEnd = { ended: 'finished' | 'waiting' | 'not_started'; reason: SimulationReason | null }
+export type SimulationEnd = { outcome: 'finished' | 'waiting' | 'not_started'; reason: SimulationReason | null }
 
 export function toSimulationEnd(
   runs: SimulatedRunRecord[],
@@ -23,11 +23,11 @@ export function toSimulationEnd(
   const stop: SimulationReason | null = limit && { code: 'limit_reached', limit }
   if (runs.length === 0) {
     const outcome = evaluations.at(-1)?.outcome ?? null
-    return { ended: 'not_started', reason: stop ?? { code: 'not_started', outcome } }
+    return { outcome: 'not_started', reason: stop ?? { code: 'not_started', outcome } }
   }
   const open = runs.find(({ stored }) => !isFinished(stored.state))
-  if (!open) return { ended: 'finished', reason: stop }
-  return { ended: 'waiting', reason: stop ?? toWaitingReason(open.stored.state) }
+  if (!open) return { outcome: 'finished', reason: stop }
+  return { outcome: 'waiting', reason: stop ?? toWaitingReason(open.stored.state) }
 }
 
 function toWaitingReason({ stepId, waiting }: RunState): SimulationReason {

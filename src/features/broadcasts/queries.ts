@@ -45,12 +45,13 @@ async function toBroadcasts(scope: Scope, rows: BroadcastView[]): Promise<Broadc
 }
 
 function toBroadcast(row: WithCreator<BroadcastView>): Broadcast {
-  const { statusReason, numbers, ...shown } = row
+  const { statusReason, numbers, completedAt: finishedAt, ...shown } = row
   return {
     ...shown,
     audience: toAudience(row.audience),
     schedule: row.schedule && Schedule.parse(row.schedule),
     counts: toCounts(numbers),
+    finishedAt,
     pausedReason: row.status === 'paused' ? statusReason : null,
     failureReason: row.status === 'failed' ? statusReason : null,
   }

@@ -69,7 +69,7 @@ export const Broadcast = z
     snapshotAt: timestamp.nullable().meta({ description: 'Time at which the list of recipients was complete' }),
     scheduledAt: timestamp.nullable(),
     startedAt: timestamp.nullable(),
-    completedAt: timestamp.nullable(),
+    finishedAt: timestamp.nullable(),
     createdBy,
     createdAt: timestamp,
     updatedAt: timestamp,

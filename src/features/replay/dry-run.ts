@@ -45,7 +45,7 @@ export async function simulateReplay(
     threadMsMax: SIMULATION_MS_MAX,
   })
   const run = trace.runs.find(({ id }) => id === state.id)
-  return run && closeWaitingRun(run, describeReason(trace.reason), new Date(trace.endedAt))
+  return run && closeWaitingRun(run, describeReason(trace.reason), new Date(trace.finishedAt))
 }
 
 /** Loads the subject of the run with its current facts. */

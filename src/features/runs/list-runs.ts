@@ -20,8 +20,8 @@ const COMPARISONS: Record<Exclude<keyof RunFilters, 'status'>, SqlFragment> = {
   conversationId: sqlFragment`t.conversation_id =`,
   waitingFor: sqlFragment`t.waiting_for =`,
   replayOf: sqlFragment`t.replay_of =`,
-  startedAfter: sqlFragment`t.created_at >=`,
-  startedBefore: sqlFragment`t.created_at <`,
+  createdAfter: sqlFragment`t.created_at >=`,
+  createdBefore: sqlFragment`t.created_at <`,
 }
 
 // Literals: a partial index is used for a constant, but not for every parameter.

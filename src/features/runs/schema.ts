@@ -178,8 +178,8 @@ export const ListRuns = z
     conversationId: id.optional().meta({ description: 'Only runs in this conversation' }),
     waitingFor: WaitingFor.optional().meta({ description: 'Only runs that wait for this' }),
     replayOf: id.optional().meta({ description: 'Only replays of this run' }),
-    startedAfter: timestampInput.optional().meta({ description: 'Only runs with `createdAt` at or after this time' }),
-    startedBefore: timestampInput.optional().meta({ description: 'Only runs with `createdAt` before this time' }),
+    createdAfter: timestampInput.optional().meta({ description: 'Only runs that were created at or after this time' }),
+    createdBefore: timestampInput.optional().meta({ description: 'Only runs that were created before this time' }),
     sort: z.enum(['-createdAt', 'createdAt']).default('-createdAt').meta({
       description: 'The order of the items; `-` means descending',
     }),

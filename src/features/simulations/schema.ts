@@ -154,9 +154,9 @@ export type RunDifference = z.infer<typeof RunDifference>
 
 export const SimulationResult = z
   .object({
-    ended: z.enum(['finished', 'waiting', 'not_started']),
+    outcome: z.enum(['finished', 'waiting', 'not_started']),
     reason: z.string().nullable().meta({ description: 'Why the simulation did not finish; null if it did' }),
-    endedAt: timestamp.meta({ description: 'The final time of the virtual clock' }),
+    finishedAt: timestamp.meta({ description: 'The final time of the virtual clock' }),
     runs: z.array(SimulatedRun),
     transcript: z.array(
       z.object({

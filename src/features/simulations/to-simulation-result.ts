@@ -8,11 +8,11 @@ import { UNPUBLISHED } from './run-simulation.ts'
 import type { SimulatedRun, SimulationResult } from './schema.ts'
 
 export function toSimulationResult(trace: SimulationTrace): Omit<SimulationResult, 'diff'> {
-  const { ended, reason, endedAt, runs, transcript, effects } = trace
+  const { outcome, reason, finishedAt, runs, transcript, effects } = trace
   return {
-    ended,
+    outcome,
     reason: describeReason(reason),
-    endedAt: new Date(endedAt),
+    finishedAt: new Date(finishedAt),
     runs: runs.map(toSimulatedRun),
     transcript: transcript.map((entry) => ({ ...entry, at: new Date(entry.at) })),
     effects: effects.map((effect) => ({ ...effect, at: new Date(effect.at) })),

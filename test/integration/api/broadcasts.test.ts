@@ -61,7 +61,7 @@ describe('broadcasts API', () => {
       },
       scheduledAt: null,
       startedAt: null,
-      completedAt: null,
+      finishedAt: null,
       createdBy: { type: 'user', id: owner.userId, name: 'Ada' },
     })
   })

@@ -149,9 +149,9 @@ describe('reply to a broadcast', () => {
     const { runs, transcript } = await simulate('Yes please')
     expect(runs[0].trigger).to.include({ type: 'broadcast_replied', broadcastId })
     expect(transcript.map(({ body }: any) => body)).to.deep.equal(['Yes please', 'Great: Yes please'])
-    expect((await simulate('No')).ended).to.equal('not_started')
-    expect((await simulate('Yes', { afterMs: 2 * HOUR }, { within: '1h' })).ended).to.equal('not_started')
-    expect((await simulate('Yes', { broadcastId: '0199c0de-ffff-7000-8000-000000000000' })).ended).to.equal(
+    expect((await simulate('No')).outcome).to.equal('not_started')
+    expect((await simulate('Yes', { afterMs: 2 * HOUR }, { within: '1h' })).outcome).to.equal('not_started')
+    expect((await simulate('Yes', { broadcastId: '0199c0de-ffff-7000-8000-000000000000' })).outcome).to.equal(
       'not_started',
     )
   })

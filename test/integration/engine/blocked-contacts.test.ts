@@ -209,8 +209,8 @@ describe('blocked contact', () => {
     const path = `/api/workflows/${events.id}/simulate`
     await setBlocked(true)
     for (const subject of [{ contactId }, { contact: { blocked: true } }]) {
-      const { ended, reason } = await workspace.call('POST', path, { dialogue, ...subject })
-      expect({ ended, reason }).to.deep.equal({ ended: 'not_started', reason: 'The contact is blocked' })
+      const { outcome, reason } = await workspace.call('POST', path, { dialogue, ...subject })
+      expect({ outcome, reason }).to.deep.equal({ outcome: 'not_started', reason: 'The contact is blocked' })
     }
   })
 })

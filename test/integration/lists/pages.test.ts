@@ -58,7 +58,7 @@ describe('pages of lists', function () {
       '/api/runs?sort=createdAt&',
       '/api/runs?status=completed,failed&',
       `/api/runs?workflowId=${workflow.id}&`,
-      '/api/runs?startedAfter=2020-01-01T00:00:00Z&',
+      '/api/runs?createdAfter=2020-01-01T00:00:00Z&',
       '/api/groups?',
       `/api/groups/${group.id}/contacts?`,
       '/api/templates?',

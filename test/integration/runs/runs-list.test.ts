@@ -112,9 +112,9 @@ describe('GET /api/runs', () => {
   it('filters by creation time', async () => {
     const { createdAt: middle } = all[4] as Run
     const time = encodeURIComponent(middle)
-    await expectOnly(`startedAfter=${time}`, ({ createdAt }) => createdAt >= middle)
-    await expectOnly(`startedBefore=${time}`, ({ createdAt }) => createdAt < middle)
-    await expectOnly(`startedBefore=${time}&status=failed,waiting`, ({ createdAt, status }) => {
+    await expectOnly(`createdAfter=${time}`, ({ createdAt }) => createdAt >= middle)
+    await expectOnly(`createdBefore=${time}`, ({ createdAt }) => createdAt < middle)
+    await expectOnly(`createdBefore=${time}&status=failed,waiting`, ({ createdAt, status }) => {
       return createdAt < middle && /failed|waiting/.test(status)
     })
   })
@@ -138,8 +138,8 @@ describe('GET /api/runs', () => {
       'version=1',
       `workflowId=${workflowIds[0]}&version=0`,
       'version=one',
-      'startedAfter=yesterday',
-      'startedBefore=2026-03-02',
+      'createdAfter=yesterday',
+      'createdBefore=2026-03-02',
       'waitingFor=godot',
     ]) {
       const { status, body } = await workspace.request('GET', `/api/runs?${query}`)

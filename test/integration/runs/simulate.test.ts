@@ -84,7 +84,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
       'add_tag',
       'send_message',
     ])
-    expect(body).to.deep.include({ ended: 'finished', reason: null, diff: null })
+    expect(body).to.deep.include({ outcome: 'finished', reason: null, diff: null })
   })
 
   it('advances the virtual clock between dialogue entries', async () => {
@@ -95,16 +95,16 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     const at = '2026-05-01T08:00:00Z'
     const { body } = await simulate(await createDraft(), { dialogue, at })
     expect(body.transcript.at(-1)).to.include({ body: 'Still there?', at: '2026-05-01T09:00:00.000Z' })
-    expect(body.endedAt).to.equal('2026-05-01T10:00:00.000Z')
+    expect(body.finishedAt).to.equal('2026-05-01T10:00:00.000Z')
   })
 
   it('returns the reason why no run started or what a run waits for', async () => {
     const workflowId = await createDraft()
     const notStarted = await simulate(workflowId, { dialogue: [{ type: 'message', body: 'good day' }] })
-    expect(notStarted.body).to.deep.include({ ended: 'not_started', runs: [] })
+    expect(notStarted.body).to.deep.include({ outcome: 'not_started', runs: [] })
     expect(notStarted.body.reason).to.be.a('string')
     const waiting = await simulate(workflowId, { dialogue: [{ type: 'message', body: 'hello' }] })
-    expect(waiting.body.ended).to.equal('waiting')
+    expect(waiting.body.outcome).to.equal('waiting')
     expect(waiting.body.reason).to.match(/^Step "city" waits for a reply/)
     expect(waiting.body.runs[0].waiting).to.include({ for: 'reply', stepId: 'city' })
   })
@@ -202,7 +202,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     const { body } = await simulate(workflowId, { dialogue })
     expect(body.runs[0].trigger.type).to.equal('contact_created')
     const contact = await buildContact(workspace)
-    expect((await simulate(workflowId, { dialogue, contactId: contact.id })).body.ended).to.equal('not_started')
+    expect((await simulate(workflowId, { dialogue, contactId: contact.id })).body.outcome).to.equal('not_started')
     expect((await simulate(workflowId, { dialogue, at: '0001-01-01T00:00:00Z' })).status).to.equal(400)
   })
 
@@ -238,7 +238,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     const withoutOutput = await simulate(workflowId, start)
     expect(withoutOutput.body.runs[0].variables).to.deep.equal({ price: { simulated: true } })
     expect((await simulate(workflowId, { stepOutputs: { tell: 1 } })).body.code).to.equal('not_external_step')
-    expect((await simulate(workflowId, { trigger: { type: 'manual' } })).body.ended).to.equal('not_started')
+    expect((await simulate(workflowId, { trigger: { type: 'manual' } })).body.outcome).to.equal('not_started')
   })
 
   it('changes no row of any tenant table', async () => {
@@ -252,8 +252,8 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
       { type: 'message', body: 'hello' },
       { type: 'message', body: 'Porto', after: '10m' },
     ]
-    expect((await simulate(workflowId, { dialogue, contactId })).body.ended).to.equal('finished')
-    expect((await simulate(workflowId, { conversationId, version: 1 })).body.ended).to.equal('finished')
+    expect((await simulate(workflowId, { dialogue, contactId })).body.outcome).to.equal('finished')
+    expect((await simulate(workflowId, { conversationId, version: 1 })).body.outcome).to.equal('finished')
     app.clock.advance(2 * HOUR)
     expect(await computeDigests(app)).to.deep.equal(digests)
     await unpublish(workflowId)

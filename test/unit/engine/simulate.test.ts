@@ -86,7 +86,7 @@ describe('simulate', () => {
     const trace = play(ASKING, [customerMessage('hi'), customerMessage('Bo', MINUTE)])
     expect(toLines(trace)).to.deep.equal(['customer: hi', 'workflow: Your name?', 'customer: Bo', 'workflow: Hello Bo'])
     expect(toTrail(trace)).to.deep.equal(['name:completed', 'hello:completed'])
-    expect(trace).to.include({ ended: 'finished', reason: null, endedAt: '2026-03-02T12:01:00.000Z' })
+    expect(trace).to.include({ outcome: 'finished', reason: null, finishedAt: '2026-03-02T12:01:00.000Z' })
     expect(trace.runs[0]?.state.variables).to.deep.equal({ name: 'Bo' })
     expect(trace.effects.map(({ type, stepId }) => [type, stepId])).to.deep.equal([
       ['send_message', 'name'],
@@ -104,7 +104,7 @@ describe('simulate', () => {
   it('ends waiting with the reason when the dialogue has no reply', () => {
     const trace = play(ASKING, [customerMessage('hi')])
     expect(trace).to.deep.include({
-      ended: 'waiting',
+      outcome: 'waiting',
       reason: { code: 'waiting', stepId: 'name', for: 'reply', until: '2026-03-02T13:00:00.000Z' },
     })
   })
@@ -112,7 +112,7 @@ describe('simulate', () => {
   it('skips waits of a fixed duration', () => {
     const steps = [{ id: 'sleep', type: 'wait', for: '20h' }, say('later', 'Good morning')]
     const trace = play({ triggers: ON_MESSAGE, steps }, [customerMessage('hi')])
-    expect(trace).to.include({ ended: 'finished', endedAt: '2026-03-03T08:00:00.000Z' })
+    expect(trace).to.include({ outcome: 'finished', finishedAt: '2026-03-03T08:00:00.000Z' })
     expect(toLines(trace).at(-1)).to.equal('workflow: Good morning')
   })
 
@@ -143,7 +143,7 @@ describe('simulate', () => {
   it('ends not_started when no trigger matches', () => {
     const triggers = [{ type: 'message_received', match: { mode: 'exact', values: ['order'] } }]
     expect(play({ triggers, steps: [say('a', 'A')] }, [customerMessage('hi')])).to.deep.include({
-      ended: 'not_started',
+      outcome: 'not_started',
       runs: [],
     })
   })
@@ -177,7 +177,7 @@ describe('simulate', () => {
     const trace = play({ triggers: ON_MESSAGE, settings, steps }, dialogue)
     expect(trace.reason).to.deep.equal({ code: 'limit_reached', limit: 'virtual_time' })
     expect(play(ASKING, [customerMessage('hi')], { isOutOfTime: () => true })).to.deep.include({
-      ended: 'not_started',
+      outcome: 'not_started',
       reason: { code: 'limit_reached', limit: 'real_time' },
     })
   })
@@ -236,7 +236,7 @@ describe('simulate', () => {
       customerMessage('anybody?', MINUTE),
     ])
     expect(toLines(trace)).to.deep.equal(['customer: hi', 'customer: anybody?', 'workflow: Paid 7'])
-    expect(trace).to.include({ ended: 'finished', endedAt: '2026-03-02T14:01:00.000Z' })
+    expect(trace).to.include({ outcome: 'finished', finishedAt: '2026-03-02T14:01:00.000Z' })
   })
 
   it('processes the events that an effect raises', () => {

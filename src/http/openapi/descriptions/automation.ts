@@ -137,7 +137,7 @@ export const AUTOMATION: FieldTexts = {
     data: 'Data of the event',
   },
   simulation: {
-    ended: '`finished`, `waiting` for something that the dialogue does not contain, or `not_started`',
+    outcome: '`finished`, `waiting` for something that the dialogue does not contain, or `not_started`',
     runs: 'Runs of the simulation in the order of their start',
     transcript: 'The conversation as the customer sees it',
     effects: 'What live runs would have done beyond messages, such as calls and changes of the contact',

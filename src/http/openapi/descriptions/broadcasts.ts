@@ -75,7 +75,7 @@ export const BROADCASTS: FieldTexts = {
     counts: 'Number of recipients in total and by status',
     scheduledAt: 'Time at which the broadcast is due to start; null without a schedule',
     startedAt: 'Time at which sending began; null before',
-    completedAt: 'Time at which the last message was handed over, or the broadcast ended; null before',
+    finishedAt: 'Time at which the last message was handed over, or the broadcast ended; null before',
     address: 'Phone number, or the ID by which the channel identifies the contact; null if it has none',
     skipReason: 'Why the contact is sent nothing, such as `opted_out`; null if it is sent a message',
     sendable: 'Number of contacts who are sent a message',
