@@ -272,7 +272,7 @@ export const ENGINE: Area = {
     },
     {
       name: 'an event goes to the conversation with the oldest message',
-      file: 'src/features/automation/raise-events.ts',
+      file: 'src/features/automation/emit-events.ts',
       original: 'order by cv.last_message_at desc nulls last, cv.id desc limit 1',
       mutated: 'order by cv.last_message_at, cv.id limit 1',
       tests: ['integration/api/events.test.ts'],

@@ -25,7 +25,7 @@ type EffectFields = {
   assign: { to: AssignTo }
   add_note: { noteId: string; body: string }
   close_conversation: Record<never, never>
-  /** Raises a custom event, for triggers and waits. */
+  /** Emits a custom event, for triggers and waits. */
   emit: { event: string; data: unknown }
   /** Pauses automation of the conversation until a time, or until somebody resumes it. */
   handoff: { reason: string | null; until: string | null }

@@ -117,7 +117,7 @@ class Simulator {
     this.#fireTimersUntil(at)
     if (this.#isStopped(at)) return
     this.#now = at
-    if (entry.type === 'event') this.#raise(entry.event, 0)
+    if (entry.type === 'event') this.#emit(entry.event, 0)
     if (entry.type === 'message') this.#receive(entry)
   }
 
@@ -155,7 +155,7 @@ class Simulator {
     return { consentKeyword }
   }
 
-  #raise(event: TriggerEvent, depth: number): void {
+  #emit(event: TriggerEvent, depth: number): void {
     this.#process({ content: { kind: 'event', payload: { event, messageId: null, depth } } })
   }
 
@@ -168,7 +168,7 @@ class Simulator {
     for (const { run, call } of calls) this.#recordCall(run, call)
     for (const { run, request } of effects) {
       const events = this.#simulation.world.listEvents(request.effect)
-      for (const event of events) this.#raise(event, run.stored.state.depth + 1)
+      for (const event of events) this.#emit(event, run.stored.state.depth + 1)
     }
     for (const { run, call } of calls) this.#answerCall(run, call)
   }

@@ -28,6 +28,6 @@ export interface SimulatedWorld {
   subjectAt(subject: Subject, now: Date): Subject
   /** Returns the result of an external call; undefined if none is known, and a placeholder replaces it. */
   callExternal(request: ExternalRequest): ExternalResult | undefined
-  /** Lists the events that an effect raises. */
+  /** Lists the events that an effect emits. */
   listEvents(effect: Effect): TriggerEvent[]
 }

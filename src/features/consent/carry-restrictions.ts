@@ -1,7 +1,7 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { changeConsents, type ConsentChange } from '../contacts/change-consents.ts'
 
 type Carry = {
@@ -50,7 +50,7 @@ export async function carryRestrictions(
   )
   if (!from.blocked || to.blocked) return
   await tx.query(ContactRow).findOne('id', toId).patch({ blocked: true, updatedAt: tx.now() })
-  await raiseEvents(tx, [{ contactId: toId, event: { type: 'contact_updated', fields: ['blocked'] } }])
+  await emitEvents(tx, [{ contactId: toId, event: { type: 'contact_updated', fields: ['blocked'] } }])
   await cancelContactRuns(tx, toId)
   await tx.record({ type: 'contact.updated', data: { contactId: toId, changed: ['blocked'] } })
 }

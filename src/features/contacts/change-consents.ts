@@ -5,7 +5,7 @@ import { addMs, SECOND } from '../../platform/time.ts'
 import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { lockContactsSql } from '../automation/lock-order.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { attributeOptOuts } from '../broadcast-recipients/attribute-responses.ts'
 
 export type ConsentChange = Pick<ConsentEntryRow, 'contactId' | 'purpose' | 'state' | 'source'> &
@@ -34,7 +34,7 @@ type StoredConsents = {
 /** Changes consents of any number of contacts and tells workflows and subscribers. Returns the changes that were recorded. */
 export async function changeConsents(tx: Scope, changes: ConsentChange[]): Promise<ConsentChange[]> {
   const { recorded, changed } = await storeConsents(tx, changes)
-  await raiseEvents(
+  await emitEvents(
     tx,
     changed.map(({ contactId, depth = 0 }) => ({
       contactId,
@@ -47,7 +47,7 @@ export async function changeConsents(tx: Scope, changes: ConsentChange[]): Promi
 
 /**
  * Stores consents and their entries of the ledger in one statement, under the locks of the contacts. Every change of
- * consent goes through here. The caller raises `contact_updated`.
+ * consent goes through here. The caller emits `contact_updated`.
  */
 export async function storeConsents(tx: Scope, changes: ConsentChange[]): Promise<StoredConsents> {
   if (changes.length === 0) return { recorded: [], changed: [] }

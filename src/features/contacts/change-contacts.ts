@@ -3,7 +3,7 @@ import { toRecordset } from '../../platform/database/sql.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 
 /** Values that are left out stay as they are. A null in `fields` removes the key. */
 export type ContactChange = {
@@ -86,7 +86,7 @@ async function updateAndTell(tx: Scope, input: SqlFragment, changes: Map<string,
     return fields.length > 0 ? [{ contactId, fields }] : []
   })
   await tx.record(...differing.map(({ contactId, fields }) => updatedEvent(contactId, fields)))
-  await raiseEvents(
+  await emitEvents(
     tx,
     differing.map(({ contactId, fields }) => {
       const depth = changes.get(contactId)?.depth ?? 0

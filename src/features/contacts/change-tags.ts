@@ -1,6 +1,6 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
 
 /** `depth` is the number of runs in the cascade that led to the change; 0 if a person or an external system made it. */
@@ -9,9 +9,9 @@ export type TagChange = { contactId: string; tag: string; isAdded: boolean; dept
 /**
  * Adds and removes tags of any number of contacts in a few statements. Adding a tag that a contact already has changes
  * nothing, a missing tag is created, and the last of several changes to the same tag of a contact wins. Workflows do not react
- * unless `raises` is true. Returns the contacts that have other tags now.
+ * unless `emits` is true. Returns the contacts that have other tags now.
  */
-export async function changeTags(tx: Scope, changes: TagChange[], { raises = true } = {}): Promise<Set<string>> {
+export async function changeTags(tx: Scope, changes: TagChange[], { emits = true } = {}): Promise<Set<string>> {
   const changed = new Set<string>()
   const last = [
     ...new Map(changes.map((change) => [`${change.contactId} ${change.tag.toLowerCase()}`, change])).values(),
@@ -31,12 +31,12 @@ export async function changeTags(tx: Scope, changes: TagChange[], { raises = tru
     const inserted = await insertTags(tx, rows)
     const added = rows.filter(({ contactId, tagId }) => inserted.has(`${contactId} ${tagId}`))
     for (const { contactId } of added) changed.add(contactId)
-    if (raises) await raiseEvents(tx, added.map(addedEvent))
+    if (emits) await emitEvents(tx, added.map(addedEvent))
   }
   if (removals.length === 0) return changed
   const removed = await deleteTags(tx, removals)
   for (const { contactId } of removed) changed.add(contactId)
-  if (raises) await raiseEvents(tx, removed.map(removedEvent))
+  if (emits) await emitEvents(tx, removed.map(removedEvent))
   return changed
 }
 

@@ -8,7 +8,7 @@ import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from '../../steps/c
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
 import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
 import { lockConversationsBy } from '../automation/lock-order.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import { storeConsents } from './change-consents.ts'
 import { diffDetails, updatedEvent } from './change-contacts.ts'
@@ -38,7 +38,7 @@ export function createContact(
       if (consent) {
         await storeConsents(tx, [{ contactId, purpose: 'marketing', state: consent.marketing, source: 'api' }])
       }
-      await raiseEvents(tx, [{ contactId, event: { type: 'contact_created' } }])
+      await emitEvents(tx, [{ contactId, event: { type: 'contact_created' } }])
       await changeTags(
         tx,
         tags.map((tag) => ({ contactId, tag, isAdded: true })),
@@ -75,8 +75,7 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
         ...removeTags.map((tag) => ({ contactId, tag, isAdded: false })),
       ])
       const changed = diffDetails({ ...existing }, { ...(await tx.get(ContactRow, contactId)) })
-      if (changed.length > 0)
-        await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
+      if (changed.length > 0) await emitEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: changed } }])
       if (columns.blocked && !existing.blocked) await cancelContactRuns(tx, contactId)
       // The change of a consent has an event already.
       const others = changed.filter((name) => name !== 'consent')

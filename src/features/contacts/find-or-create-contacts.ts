@@ -3,7 +3,7 @@ import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 
 type Person = { phone: string; name?: string | undefined }
 type FoundContact = { contactId: string; isCreated: boolean }
@@ -63,7 +63,7 @@ async function insertContacts(tx: Scope, people: Person[], source: 'api' | 'impo
      on conflict do nothing returning id`
   const contactIds = inserted.map(({ id }) => id)
   await tx.record(...contactIds.map((contactId) => ({ type: 'contact.created' as const, data: { contactId } })))
-  await raiseEvents(
+  await emitEvents(
     tx,
     contactIds.map((contactId) => ({ contactId, event: { type: 'contact_created' as const } })),
   )

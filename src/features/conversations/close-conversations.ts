@@ -1,7 +1,7 @@
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import { automationOnSql } from './automation.ts'
 
@@ -33,7 +33,7 @@ export async function closeConversations(tx: Scope, closes: Close[]): Promise<vo
     last.flatMap(({ conversationId, keepPaused }) => (keepPaused ? [] : [conversationId])),
   )
   const depths = new Map(last.map(({ conversationId, depth }) => [conversationId, depth]))
-  await raiseEvents(
+  await emitEvents(
     tx,
     closed.map(({ conversationId, contactId }) => ({
       contactId,

@@ -5,7 +5,7 @@ import { isUuid } from '../../platform/ids.ts'
 import type { ConversationEventType } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { readReceiptJob } from '../automation/jobs.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { resumePausedRuns } from '../automation/resume-paused-runs.ts'
 import { AUTOMATION_ON, pausedColumns, toAutomation } from './automation.ts'
 import { getConversation } from './queries.ts'
@@ -47,7 +47,7 @@ export function updateConversation(scope: Scope, input: UpdateConversation): Pro
       .patch({ ...columns, updatedAt: now })
     if (resumesAutomation && existing.automationState === 'paused') await resumePausedRuns(tx, [conversationId])
     if (status === 'closed' && existing.status !== 'closed') {
-      await raiseEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
+      await emitEvents(tx, [{ contactId, conversationId, event: { type: 'conversation_closed' } }])
     }
     const type = eventType(status, existing.status)
     const changed = listChanged(toFields(existing, now), toFields({ ...existing, ...columns }, now))

@@ -110,5 +110,5 @@ export const SendEvent = z.strictObject({
 })
 export type SendEvent = z.infer<typeof SendEvent>
 
-export const SentEvent = z.object({ event: name, contactId: id, raisedAt: timestamp }).meta({ id: 'RaisedEvent' })
+export const SentEvent = z.object({ event: name, contactId: id, sentAt: timestamp }).meta({ id: 'SentEvent' })
 export type SentEvent = z.infer<typeof SentEvent>

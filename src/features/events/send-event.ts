@@ -1,16 +1,16 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import type { SentEvent, SendEvent } from './schema.ts'
 
 /**
- * Raises an event of an external system for a contact. It is processed after the items that its mailbox already has.
+ * Sends an event of an external system for a contact. It is processed after the items that its mailbox already has.
  * @throws NotFoundError
  */
 export function sendEvent(scope: Scope, { contactId, event, data }: SendEvent): Promise<SentEvent> {
   return scope.transaction(async (tx) => {
     const { id } = await tx.get(ContactRow, contactId)
-    await raiseEvents(tx, [{ contactId: id, event: { type: 'event', event, data: data ?? null } }])
-    return { event, contactId: id, raisedAt: tx.now() }
+    await emitEvents(tx, [{ contactId: id, event: { type: 'event', event, data: data ?? null } }])
+    return { event, contactId: id, sentAt: tx.now() }
   })
 }

@@ -1,6 +1,6 @@
 import type { Advance } from '../../engine/mailbox/ports.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { changeConsents } from '../contacts/change-consents.ts'
 import { changeContacts } from '../contacts/change-contacts.ts'
 import { changeTags } from '../contacts/change-tags.ts'
@@ -71,7 +71,7 @@ async function applyChanges(tx: Scope, changes: Changes): Promise<void> {
   await addNotes(tx, changes.notes)
   await assignConversations(tx, changes.assignments)
   await closeConversations(tx, changes.closes)
-  await raiseEvents(tx, changes.events)
+  await emitEvents(tx, changes.events)
 }
 
 /** Stores evaluations, in one insert for a batch. An event that is processed again after a rollback is stored once. */

@@ -2,7 +2,7 @@ import type { OutboundContent } from '../../message-content/content.ts'
 import type { RunEffects } from '../../engine/mailbox/active-runs.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { type EffectType, isWorkflowEffect, type WorkflowEffect } from '../../steps/effects.ts'
-import type { RaisedEvent } from '../automation/raise-events.ts'
+import type { EmittedEvent } from '../automation/emit-events.ts'
 import type { ConsentChange } from '../contacts/change-consents.ts'
 import type { ContactChange } from '../contacts/change-contacts.ts'
 import type { TagChange } from '../contacts/change-tags.ts'
@@ -25,10 +25,10 @@ export type Changes = {
   notes: NewNote[]
   assignments: Assignment[]
   closes: Close[]
-  events: RaisedEvent[]
+  events: EmittedEvent[]
 }
 
-/** The origin of an effect. `depth` is that of the events that it raises: one more than the run's. */
+/** The origin of an effect. `depth` is that of the events that it emits: one more than the run's. */
 type Origin = Omit<RunEffects, 'requests'> & { stepId: string; depth: number }
 
 type Collector<Type extends EffectType> = (changes: Changes, effect: WorkflowEffect<Type>, origin: Origin) => void

@@ -4,7 +4,7 @@ import { NotFoundError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { getGroup } from './queries.ts'
 import type { AddGroupContacts, Group, RemoveGroupContact } from './schema.ts'
 
@@ -31,7 +31,7 @@ export async function changeGroupContacts(tx: Scope, changes: GroupChange[]): Pr
     depth: depths.get(`${change.groupId} ${change.contactId}`) ?? 0,
   }))
   await tx.record(...changed.map(toEvent))
-  await raiseEvents(tx, changed.map(toRaisedEvent))
+  await emitEvents(tx, changed.map(toEmittedEvent))
   return changed
 }
 
@@ -73,7 +73,7 @@ function toEvent({ groupId, contactId, isAdded }: GroupChange): Event {
   return { type: isAdded ? 'group.member_added' : 'group.member_removed', data: { groupId, contactId } }
 }
 
-function toRaisedEvent({ groupId, contactId, isAdded, depth = 0 }: GroupChange) {
+function toEmittedEvent({ groupId, contactId, isAdded, depth = 0 }: GroupChange) {
   const type = isAdded ? ('group_joined' as const) : ('group_left' as const)
   return { contactId, depth, event: { type, groupId } }
 }

@@ -4,7 +4,7 @@ import { listChanged } from '../../platform/fields.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { raiseEvents } from '../automation/raise-events.ts'
+import { emitEvents } from '../automation/emit-events.ts'
 import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { removeIdentities, saveIdentities } from '../contacts/identities.ts'
 import { findContacts, senderKey, toIdentities } from './resolve-senders.ts'
@@ -55,7 +55,7 @@ async function changeNumber(tx: Scope, channelId: string, { from, to, at }: Numb
   }
   const changed = listChanged(contact, { phone, country })
   if (changed.length > 0) await tx.record({ type: 'contact.updated', data: { contactId, changed } })
-  if (hasOldNumber) await raiseEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
+  if (hasOldNumber) await emitEvents(tx, [{ contactId, event: { type: 'contact_updated', fields: ['phone'] } }])
 }
 
 function isSameNumber(phone: string, other: string | null): boolean {

@@ -15,7 +15,7 @@ import { ITEM_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget
 import type { ScheduleStart } from '../../triggers/schedule.ts'
 import type { WebhookStart } from '../../triggers/webhook.ts'
 import { workflowLanguage } from '../../workflow-language.ts'
-import { findMailboxes } from '../automation/raise-events.ts'
+import { findMailboxes } from '../automation/emit-events.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { listPublished } from '../automation/published-workflows.ts'
 import { loadSubjects } from '../execution/load-subjects.ts'

@@ -5,7 +5,7 @@ import type { WorkflowEvent } from '../../triggers/events.ts'
 import { composeConfirmation, findConsentKeyword, type KeywordSettings } from '../consent/keywords.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 
-/** The conversation of a simulation: its messages open the service window, and its effects raise events. */
+/** The conversation of a simulation: its messages open the service window, and its effects emit events. */
 export const simulatedConversation: Omit<SimulatedWorld, 'callExternal'> = {
   toMessageEvent({ conversation }, isFirst): WorkflowEvent {
     return { type: 'message_received', channelId: String(conversation?.['channelId'] ?? ''), isFirst }

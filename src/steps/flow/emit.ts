@@ -3,7 +3,7 @@ import { eventName } from '../../engine/language/definition/names.ts'
 import { defineStep } from '../../engine/model/step.ts'
 import type { WorkflowEffect } from '../effects.ts'
 
-/** Raises a custom event, for the triggers and waits of the workspace's workflows. */
+/** Emits a custom event, for the triggers and waits of the workspace's workflows. */
 export const emit = defineStep({
   type: 'emit',
   needsContact: true,

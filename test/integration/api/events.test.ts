@@ -50,7 +50,7 @@ describe('POST /api/events', () => {
   it('POST /api/events starts the workflows that have a trigger for the event and passes the data on', async () => {
     const response = await postEvent({ contactId, event: 'order.paid', data: { total: 120 } })
     expect(response.status).to.equal(202)
-    expect(response.body).to.deep.equal({ contactId, event: 'order.paid', raisedAt: app.clock.now().toISOString() })
+    expect(response.body).to.deep.equal({ contactId, event: 'order.paid', sentAt: app.clock.now().toISOString() })
     const [run, ...others] = await listProcessedRuns()
     expect(others).to.deep.equal([])
     expect(run).to.deep.include({ workflowId, contactId, status: 'completed', variables: { total: 120 } })

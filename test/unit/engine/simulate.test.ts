@@ -239,7 +239,7 @@ describe('simulate', () => {
     expect(trace).to.include({ outcome: 'finished', finishedAt: '2026-03-02T14:01:00.000Z' })
   })
 
-  it('processes the events that an effect raises', () => {
+  it('processes the events that an effect emits', () => {
     const triggers = [...ON_MESSAGE, { type: 'event', event: 'again' }]
     const steps = [
       {

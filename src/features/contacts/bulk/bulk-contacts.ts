@@ -4,7 +4,7 @@ import { ConflictError } from '../../../platform/errors.ts'
 import { toPhoneKey } from '../../../platform/phone.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { countStatuses, type ItemError } from '../../../trpc/bulk.ts'
-import { raiseEvents } from '../../automation/raise-events.ts'
+import { emitEvents } from '../../automation/emit-events.ts'
 import { storeConsents } from '../change-consents.ts'
 import { changeTags } from '../change-tags.ts'
 import { applyChanges, type Change, toChange } from './apply-changes.ts'
@@ -119,9 +119,9 @@ async function store(
       return names.length > 0 ? [{ contactId, event: { type: 'contact_updated' as const, fields: names } }] : []
     })
     const isNew = [...created.values()].map((contactId) => ({ contactId, event: { type: 'contact_created' as const } }))
-    await raiseEvents(tx, [...isNew, ...updated])
+    await emitEvents(tx, [...isNew, ...updated])
   }
-  await changeTags(tx, added, { raises: startWorkflows })
+  await changeTags(tx, added, { emits: startWorkflows })
   const changed = [...created.values(), ...applied.map(([, { id }]) => id)]
   if (changed.length > 0) tx.audit?.addTargets('contact', changed)
   else tx.audit?.drop()

@@ -206,7 +206,7 @@ export const AUTOMATION: FieldTexts = {
     at: 'Time of the event',
     hasMore: 'True if there are newer events: read on at once',
   },
-  raisedEvent: { raisedAt: 'Time at which the event was accepted' },
+  sentEvent: { sentAt: 'Time at which the event was accepted' },
   webhookData: {
     changed: 'Names of the fields that have other values now',
     firstStep: 'Index of the first step that the event is about',

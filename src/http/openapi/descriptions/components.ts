@@ -54,7 +54,7 @@ export const COMPONENTS: Record<string, string> = {
   SimulatedRun: 'A run within a simulation',
   Job: 'Work on many objects, which runs in the background',
   Event: 'A change or an occurrence in the workspace',
-  RaisedEvent: 'An event that was accepted and will be offered to workflows',
+  SentEvent: 'An event that was accepted and will be offered to workflows',
   DeadLetter: 'A mailbox item that failed so often that it was set aside',
   RetriedDeadLetters: 'The numbers of retried and remaining dead letters',
   Tag: 'A label of contacts',

@@ -11,7 +11,7 @@ import { putItems } from './store/mailbox-store.ts'
 /** A larger payload is truncated for readers: lists have 100 events. */
 const PAYLOAD_BYTES_MAX = 64 * 1024
 
-export type RaisedEvent = {
+export type EmittedEvent = {
   contactId: string
   /** Conversation in which the event happened, if it happened in one. */
   conversationId?: string
@@ -31,11 +31,11 @@ type ContactMailbox = { mailbox: Mailbox; conversationId: string | null }
  * contact's newest conversation, else of the contact. Events that no published workflow and no waiting run can react to
  * are left out.
  */
-export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<void> {
-  if (raised.length === 0) return
-  await tx.record(...raised.flatMap(toCustomEvent))
+export async function emitEvents(tx: Scope, emitted: EmittedEvent[]): Promise<void> {
+  if (emitted.length === 0) return
+  await tx.record(...emitted.flatMap(toCustomEvent))
   const triggerTypes = await listTriggerTypes(tx)
-  const relevant = raised.filter(({ event }) => event.type === 'event' || triggerTypes.has(event.type))
+  const relevant = emitted.filter(({ event }) => event.type === 'event' || triggerTypes.has(event.type))
   const mailboxes = await findMailboxes(
     tx,
     relevant.map(({ contactId }) => contactId),
@@ -55,7 +55,7 @@ export async function raiseEvents(tx: Scope, raised: RaisedEvent[]): Promise<voi
  * Programs and front ends get a custom event whether workflows react to it or not, with its data as steps are recorded.
  * Data without fields are none.
  */
-function toCustomEvent({ contactId, runId, event, secrets = [] }: RaisedEvent): Event[] {
+function toCustomEvent({ contactId, runId, event, secrets = [] }: EmittedEvent): Event[] {
   if (event.type !== 'event') return []
   const payload = isEmpty(event.data) ? null : recordPayload(event.data, secrets, PAYLOAD_BYTES_MAX)
   return [{ type: `custom.${event.event}`, data: { contactId, runId: runId ?? null }, payload }]
