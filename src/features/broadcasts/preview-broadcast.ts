@@ -75,7 +75,7 @@ export async function estimateBroadcast(
     total,
     sendable,
     skipped,
-    isComplete: total < SURVEYED_MAX,
+    complete: total < SURVEYED_MAX,
     seconds: Math.ceil(sendable / channel.broadcastsPerSecond),
     remainingToday: limit === null ? null : await readRemainingLimit(scope, limit),
   }

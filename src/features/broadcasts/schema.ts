@@ -249,7 +249,7 @@ export const BroadcastEstimate = z
     total: z.int(),
     sendable: z.int(),
     skipped: z.record(z.string(), z.int()).meta({ description: 'Number of contacts by the reason to skip them' }),
-    isComplete: z
+    complete: z
       .literal([true, false])
       .meta({ description: 'False if the audience has more than 20,000 contacts, of which the first are counted' }),
     seconds: z.int().meta({ description: 'Time of sending at the rate of the channel' }),

@@ -51,7 +51,7 @@ export async function importFile(
         .update(`${file.sha256} ${JSON.stringify(identity)}`)
         .digest()
       const existing = again ? undefined : await findJob(scope, digest)
-      if (existing) return { ...existing, isRepeated: true }
+      if (existing) return { ...existing, repeated: true }
       const { encoding, hasMark } = await detectEncoding(file.path)
       if (encoding === 'utf-8' && !hasMark) return await storeFile(scope, file, { options, digest, encoding })
       const text = toUtf8(encoding)
@@ -87,7 +87,7 @@ async function storeFile(
       return created
     })
     if (!isNew) await discardWrite(scope, write)
-    return { ...job, isRepeated: !isNew }
+    return { ...job, repeated: !isNew }
   } catch (error) {
     // Another error leaves the file to the purge: the job may have been committed although its response was lost.
     if (error instanceof AppError) await discardWrite(scope, write)

@@ -78,7 +78,7 @@ export const ImportContacts = z.strictObject({
 export type ImportContacts = z.infer<typeof ImportContacts>
 
 export const ImportedJob = Job.extend({
-  isRepeated: z.boolean().meta({
+  repeated: z.boolean().meta({
     description:
       'Whether this is the job of an earlier call with the same file and options, so that nothing is imported again',
   }),

@@ -32,11 +32,14 @@ export function toRunState({ state }: RunRow): RunState {
 }
 
 export function toRun(row: RunDetails): Run {
-  const { state: _state, depth: _depth, trigger, triggerEventId, waitingFor, waitingUntil, waitingStepId, ...run } = row
+  const { state: _state, depth: _depth, trigger, triggerEventId, isDraft, stepsCount, messagesSent, ...shown } = row
+  const { waitingFor, waitingUntil, waitingStepId, ...run } = shown
   const state = toRunState(row)
   return {
     ...run,
-    isDraft: run.isDraft ?? false,
+    draft: isDraft ?? false,
+    stepCount: stepsCount,
+    sentMessageCount: messagesSent,
     trigger: { type: trigger.type, eventId: triggerEventId, messageId: trigger.messageId },
     currentStepId: isFinished(run) ? null : (state.stepId ?? null),
     ...redactSecrets(state, run),

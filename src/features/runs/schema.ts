@@ -32,7 +32,7 @@ export const Run = z
     workflowId: id,
     workflowName: z.string(),
     workflowVersion: z.int().meta({ description: 'The version of the workflow when the run was started' }),
-    isDraft: z
+    draft: z
       .boolean()
       .meta({ description: 'True if the run executed the draft instead of that version; only in mode `dry_run`' }),
     status: RunStatus,
@@ -54,8 +54,8 @@ export const Run = z
       .string()
       .nullable()
       .meta({ description: 'The next or waiting step; null once the run is finished' }),
-    stepsCount: z.int(),
-    messagesSent: z.int(),
+    stepCount: z.int(),
+    sentMessageCount: z.int(),
     hasDeliveryFailures: z.boolean().meta({ description: 'True if a message of the run could not be delivered' }),
     startedBy: RunStarter,
     queuedAt: timestamp,

@@ -21,8 +21,9 @@ export function diffRuns(recorded: RecordedRun[], simulated: SimulatedRun[]): Ru
 
 function diffRun(recorded: RecordedRun | undefined, simulated: SimulatedRun | undefined): RunDifference {
   const steps = diffSteps(recorded?.steps ?? [], simulated?.steps ?? [])
-  const same = recorded !== undefined && simulated !== undefined && steps.every(({ change }) => change === 'same')
-  return { recordedRunId: recorded?.run.id ?? null, simulatedRunId: simulated?.id ?? null, same, steps }
+  const sameAsRecorded =
+    recorded !== undefined && simulated !== undefined && steps.every(({ change }) => change === 'same')
+  return { recordedRunId: recorded?.run.id ?? null, simulatedRunId: simulated?.id ?? null, sameAsRecorded, steps }
 }
 
 /** Compares steps, paired by ID and iteration. Steps that are missing from the simulation come last. */

@@ -147,7 +147,7 @@ export type SimulatedRun = z.infer<typeof SimulatedRun>
 export const RunDifference = z.object({
   recordedRunId: id.nullable().meta({ description: 'null if no run was recorded' }),
   simulatedRunId: id.nullable().meta({ description: 'null if no run was simulated' }),
-  same: z.boolean(),
+  sameAsRecorded: z.boolean(),
   steps: z.array(StepDifference),
 })
 export type RunDifference = z.infer<typeof RunDifference>

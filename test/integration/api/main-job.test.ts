@@ -61,7 +61,7 @@ describe('a published workflow that answers customers', () => {
     const runs = await owner.call('GET', '/api/runs')
     expect(runs.total).to.equal(1)
     const [run] = runs.items
-    expect(run).to.include({ status: 'completed', workflowName: 'Orders', messagesSent: 2, stepsCount: 4 })
+    expect(run).to.include({ status: 'completed', workflowName: 'Orders', sentMessageCount: 2, stepCount: 4 })
     const steps = await listRunSteps(owner, run.id)
     expect(steps.map(({ index, stepId, status, delivery }) => [index, stepId, status, delivery])).to.deep.equal([
       [0, 'which', 'completed', null],

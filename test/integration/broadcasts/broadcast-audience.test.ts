@@ -85,7 +85,7 @@ describe('audience of a broadcast', () => {
       total: 3,
       sendable: 2,
       skipped: { opted_out: 1 },
-      isComplete: true,
+      complete: true,
       seconds: 1,
       remainingToday: null,
     })

@@ -68,7 +68,7 @@ describe('ai step', () => {
       { role: 'user', content: 'hello' },
     ])
     const run = await customer.run()
-    expect([run.status, run.messagesSent]).to.deep.equal(['completed', 1])
+    expect([run.status, run.sentMessageCount]).to.deep.equal(['completed', 1])
     const [step] = run.steps
     expect(step).to.deep.include({ type: 'ai', status: 'completed', delivery: 'delivered' })
     expect(step.input).to.deep.include({ instructions: 'Be kind to Ana', model: null, tools: [] })

@@ -90,7 +90,7 @@ describe('run and event subscriptions', function () {
     expect([...new Set(steps)]).to.have.members(['one completed x', 'thanks completed x', 'two waiting x'])
     const [first] = changes
     expect(first).to.deep.include({ type: 'run' })
-    expect(first?.type === 'run' && first.run).to.deep.include({ id: runId, status: 'waiting', stepsCount: 3 })
+    expect(first?.type === 'run' && first.run).to.deep.include({ id: runId, status: 'waiting', stepCount: 3 })
     expect(first?.type === 'run' && first.steps.map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 

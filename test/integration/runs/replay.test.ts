@@ -182,8 +182,8 @@ describe('POST /api/runs/{runId}/replay', () => {
       mode: 'dry_run',
       status: 'completed',
       replayOf: old,
-      isDraft: false,
-      messagesSent: 0,
+      draft: false,
+      sentMessageCount: 0,
       variables: { city: 'Porto', size: 2 },
     })
     const steps = await listSteps(body.id)
@@ -206,7 +206,7 @@ describe('POST /api/runs/{runId}/replay', () => {
       definition: { ...ASKING, steps: [city, count, nap, more] },
     })
     const { body } = await replay(old, { from: 'nap', mode: 'dry_run', version: 'draft' })
-    expect(body).to.deep.include({ isDraft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
+    expect(body).to.deep.include({ draft: true, workflowVersion: 1, status: 'canceled', replayFromStepId: 'nap' })
     expect(body.error).to.include({ code: 'input_not_recorded', stepId: 'more' })
     expect((await replay(body.id)).body).to.deep.include({ code: 'run_is_dry_run', details: { replayOf: old } })
     const steps = await listSteps(body.id)

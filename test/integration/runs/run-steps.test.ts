@@ -95,7 +95,7 @@ describe('GET /api/runs/{runId}/steps', () => {
     expect(steps).to.have.length(1)
     expect(steps[0]).to.deep.include({ status: 'failed', attempt: 3, durationMs: 20 * SECOND })
     const run = await workspace.call('GET', `/api/runs/${runId}`)
-    expect(run).to.deep.include({ status: 'failed', stepsCount: 1 })
+    expect(run).to.deep.include({ status: 'failed', stepCount: 1 })
     expect(run.error).to.deep.include({ stepId: 'call', code: steps[0]?.error?.code })
   })
 

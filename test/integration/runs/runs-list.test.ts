@@ -162,6 +162,6 @@ describe('GET /api/runs', () => {
     const [{ id } = {} as Run] = all.filter(({ status }) => status === 'completed')
     await app.system.db('messages').where({ run_id: id }).update({ status: 'failed' })
     const run = await workspace.call('GET', `/api/runs/${id}`)
-    expect(run).to.deep.include({ messagesSent: 1, hasDeliveryFailures: true })
+    expect(run).to.deep.include({ sentMessageCount: 1, hasDeliveryFailures: true })
   })
 })

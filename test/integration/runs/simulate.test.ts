@@ -168,7 +168,7 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     ])
     expect(Date.parse(body.transcript[2].at) - Date.parse(body.transcript[0].at)).to.equal(MINUTE)
     expect(body.diff).to.have.length(1)
-    expect(body.diff[0].same, JSON.stringify(body.diff[0])).to.equal(true)
+    expect(body.diff[0].sameAsRecorded, JSON.stringify(body.diff[0])).to.equal(true)
     await unpublish(workflowId)
   })
 
@@ -181,8 +181,8 @@ describe('POST /api/workflows/{workflowId}/simulate', () => {
     const changed = { ...thanks, message: { body: 'Lovely {{vars.city}}' } }
     const definition = { ...ASKING, steps: [city, better, changed, nudge] }
     const { body } = await simulate(workflowId, { definition, conversationId })
-    const [{ same, recordedRunId, steps }] = body.diff
-    expect(same).to.equal(false)
+    const [{ sameAsRecorded, recordedRunId, steps }] = body.diff
+    expect(sameAsRecorded).to.equal(false)
     expect(recordedRunId).to.be.a('string')
     expect(
       steps.map(({ stepId, change, fields }: Record<string, unknown>) => ({ stepId, change, fields })),

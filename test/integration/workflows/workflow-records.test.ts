@@ -88,7 +88,7 @@ describe('workflow steps', () => {
     expect(note.sender.type).to.equal('workflow')
     expect((await call('GET', `/conversations/${conversationId}`)).lastMessage.body).to.equal('Hello')
     expect((await listEvents('message.noted')).map(({ messageId }) => messageId)).to.deep.equal([note.id])
-    expect((await call('GET', '/runs')).items[0].messagesSent).to.equal(1)
+    expect((await call('GET', '/runs')).items[0].sentMessageCount).to.equal(1)
     const recentMessages = await listRecentMessages(app.system.forTenant(workspace.tenantId), conversationId, 10)
     expect(recentMessages.map(({ content }) => content)).to.deep.equal(['hi', 'Hello'])
   })

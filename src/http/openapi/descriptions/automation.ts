@@ -86,7 +86,7 @@ export const AUTOMATION: FieldTexts = {
     rootRunId: 'ID of the first run of a chain of replays; its own ID without a replay',
     replayFromStepId: 'ID of the step from which the replay starts; null for others',
     stepsCount: 'Number of recorded steps',
-    messagesSent: 'Number of messages that the run sent',
+    sentMessageCount: 'Number of messages that the run sent',
     startedBy: 'Who or what started the run',
     queuedAt: 'Time at which the run was put into the queue',
     startedAt: 'Time at which the first step was executed; null before',
@@ -151,7 +151,7 @@ export const AUTOMATION: FieldTexts = {
   },
   effect: { at: 'Time on the virtual clock', type: 'Kind of the effect; its other fields depend on it' },
   diff: {
-    same: 'True if nothing differs',
+    sameAsRecorded: 'True if nothing differs',
     steps: 'The steps of both runs in their order',
   },
   workflowTest: {
