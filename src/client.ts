@@ -13,6 +13,13 @@ import type { AppRouter } from './router.ts'
 
 export type { AppRouter }
 export type { BodyCode as ErrorCode } from './error-codes/index.ts'
+export {
+  type Condition,
+  defineWorkflow,
+  type Step,
+  type Trigger,
+  type WorkflowDefinition,
+} from './workflow-definition.ts'
 export type ParleyClient = TRPCClient<AppRouter>
 
 /** An error of a call. `data` has its status, code and the path of its explanation; null if there was no response. */

@@ -36,6 +36,7 @@ const CASTS_MAX = 39
  */
 const LONG_FILES: Record<string, string> = {
   'src/seed/tables.ts': 'the columns of all tables, which a test writes',
+  'src/workflow-definition.ts': 'the types of all steps and triggers, which a test writes',
 }
 const LONG_FUNCTIONS: Record<string, string> = {}
 const SMALL_FILES: Record<string, string> = {
@@ -55,6 +56,7 @@ const LAYERS: Record<string, string[]> = {
     'triggers',
     'conditions',
     'workflow-language.ts',
+    'workflow-definition.ts',
     'trpc',
     'scope',
     'engine',
@@ -65,7 +67,7 @@ const LAYERS: Record<string, string[]> = {
     'error-codes',
   ],
   trpc: ['trpc', 'scope', 'platform', 'error-codes'],
-  seed: ['seed', 'jobs.ts', 'features', 'engine', 'models', 'scope', 'platform'],
+  seed: ['seed', 'jobs.ts', 'workflow-definition.ts', 'features', 'engine', 'models', 'scope', 'platform'],
   steps: ['steps', 'conditions', 'engine', 'channels', 'message-content', 'platform'],
   triggers: ['triggers', 'conditions', 'engine', 'platform'],
   conditions: ['conditions', 'engine', 'platform'],
@@ -84,7 +86,8 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope', 'platform'],
   'config.ts': ['platform'],
-  'client.ts': ['router.ts', 'error-codes'],
+  'client.ts': ['router.ts', 'workflow-definition.ts', 'error-codes'],
+  'workflow-definition.ts': [],
 }
 
 /** The floors of the engine, the lowest first. A folder imports itself and lower floors. */

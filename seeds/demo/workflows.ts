@@ -1,7 +1,8 @@
 import type { SeededWorkspace } from '../../src/seed/seeded-workspace.ts'
+import type { WorkflowDefinition } from '../../src/workflow-definition.ts'
 import { demoId } from './ids.ts'
 
-type DemoWorkflow = { id: string; name: string; description: string; definition: Record<string, unknown> }
+type DemoWorkflow = { id: string; name: string; description: string; definition: WorkflowDefinition }
 
 const WELCOME: DemoWorkflow = {
   id: demoId('workflow', 1),

@@ -7,6 +7,7 @@ export { isScenario, SCENARIOS, type ScenarioName, seedScenario } from './scenar
 export { toSeedId } from './seed-id.ts'
 export { seedWorkspace, type SeedOptions } from './seed-workspace.ts'
 export type { SeededWorkspace } from './seeded-workspace.ts'
+export { defineWorkflow, type WorkflowDefinition } from '../workflow-definition.ts'
 export { closeDatabase }
 
 /** Opens a database for seeds, whose tables and columns have types. */

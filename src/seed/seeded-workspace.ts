@@ -20,11 +20,12 @@ import { ensureTags } from '../features/tags/ensure-tags.ts'
 import { createTemplate } from '../features/templates/changes.ts'
 import { createWorkflow } from '../features/workflows/changes.ts'
 import { getWorkflow } from '../features/workflows/queries.ts'
-import type { CreateWorkflow, WorkflowWithDefinition } from '../features/workflows/schema.ts'
+import type { WorkflowWithDefinition } from '../features/workflows/schema.ts'
 import { startWorkflow } from '../features/workflows/start-workflow.ts'
 import { Conversation as ConversationRow } from '../models/messaging.ts'
 import type { Actor } from '../scope/dependencies.ts'
 import type { Scope } from '../scope/scope.ts'
+import type { WorkflowDefinition } from '../workflow-definition.ts'
 import type { History } from './history.ts'
 import { toSeedId } from './seed-id.ts'
 import {
@@ -128,10 +129,7 @@ export class SeededWorkspace {
   }
 
   /** Creates a workflow and publishes it. */
-  async workflow(
-    definition: NonNullable<CreateWorkflow['definition']>,
-    options: SeedWorkflow = {},
-  ): Promise<WorkflowWithDefinition> {
+  async workflow(definition: WorkflowDefinition, options: SeedWorkflow = {}): Promise<WorkflowWithDefinition> {
     const n = this.#count('workflow')
     const {
       ago,

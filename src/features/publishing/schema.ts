@@ -17,7 +17,7 @@ export type PublishWorkflow = z.infer<typeof PublishWorkflow>
 export const PublishedWorkflow = WorkflowWithDefinition.extend({
   warnings: z.array(Problem).meta({ description: 'Problems that do not prevent publishing' }),
 }).meta({ id: 'PublishedWorkflow' })
-export type PublishedWorkflow = z.infer<typeof PublishedWorkflow>
+export type PublishedWorkflow = z.input<typeof PublishedWorkflow>
 
 export const ValidateWorkflow = z.strictObject({
   definition: draft,

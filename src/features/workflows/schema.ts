@@ -1,11 +1,20 @@
 import { z } from 'zod'
 import { bulkList, bulkResult } from '../../trpc/bulk.ts'
 import { createdBy, id, json, text, timestamp } from '../../trpc/schemas.ts'
+import type { WorkflowDefinition } from '../../workflow-definition.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
 
+/** A definition as it is stored, with mistakes or without. */
+type StoredDefinition = Record<string, unknown>
+
+/** Gives a schema of stored definitions the type of complete ones where callers see it. */
+function typed<Output, Input>(schema: z.ZodType): z.ZodType<Output, Input> {
+  return schema as z.ZodType<Output, Input>
+}
+
 /** Definition of a draft, which may be incomplete: only its size is checked here, publishing checks the rest. */
-export const draft = json
+const storable = json
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
     description:
@@ -18,6 +27,8 @@ export const draft = json
       },
     ],
   })
+export const draft = typed<StoredDefinition, WorkflowDefinition>(storable)
+const definition = typed<WorkflowDefinition, StoredDefinition>(z.record(z.string(), z.unknown()))
 
 const status = z.enum(['draft', 'published', 'paused', 'archived'])
 
@@ -43,23 +54,23 @@ export const Workflow = z
   .meta({ id: 'Workflow' })
 export type Workflow = z.infer<typeof Workflow>
 
-export const WorkflowWithDefinition = Workflow.extend({ definition: z.record(z.string(), z.unknown()) }).meta({
+export const WorkflowWithDefinition = Workflow.extend({ definition }).meta({
   id: 'WorkflowWithDefinition',
 })
-export type WorkflowWithDefinition = z.infer<typeof WorkflowWithDefinition>
+export type WorkflowWithDefinition = z.input<typeof WorkflowWithDefinition>
 
 export const WorkflowVersion = z
   .object({
     workflowId: id,
     version: z.int(),
     hash: z.string(),
-    definition: z.record(z.string(), z.unknown()),
+    definition,
     note: z.string().nullable(),
     publishedBy: id.nullable().meta({ description: 'The member or API key that published it' }),
     publishedAt: timestamp,
   })
   .meta({ id: 'WorkflowVersion' })
-export type WorkflowVersion = z.infer<typeof WorkflowVersion>
+export type WorkflowVersion = z.input<typeof WorkflowVersion>
 
 export const Workflows = z.object({ items: z.array(Workflow) })
 export const WorkflowVersions = z.object({

@@ -1,7 +1,8 @@
+import type { WorkflowDefinition } from '../../workflow-definition.ts'
 import type { SeededWorkspace } from '../seeded-workspace.ts'
 import { addContacts } from './add-contacts.ts'
 
-const BOOKING = {
+const BOOKING: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['appointment', 'cita'] } }],
   variables: { day: { type: 'string' } },
@@ -23,7 +24,7 @@ const BOOKING = {
   ],
 }
 
-const REMINDER = {
+const REMINDER: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'manual' }],
   steps: [

@@ -1,7 +1,8 @@
+import type { WorkflowDefinition } from '../../workflow-definition.ts'
 import type { SeededWorkspace } from '../seeded-workspace.ts'
 import { addContacts } from './add-contacts.ts'
 
-const ABSENCE = {
+const ABSENCE: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['krank', 'ill', 'absent'] } }],
   variables: { child: { type: 'string' } },
@@ -19,7 +20,7 @@ const ABSENCE = {
   ],
 }
 
-const PERMISSION = {
+const PERMISSION: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'manual' }],
   steps: [

@@ -1,7 +1,8 @@
+import type { WorkflowDefinition } from '../../workflow-definition.ts'
 import type { SeededWorkspace } from '../seeded-workspace.ts'
 import { addContacts } from './add-contacts.ts'
 
-const ORDER_STATUS = {
+const ORDER_STATUS: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['order', 'parcel'] } }],
   variables: { order: { type: 'number' } },
@@ -28,7 +29,7 @@ const ORDER_STATUS = {
   ],
 }
 
-const WELCOME = {
+const WELCOME: WorkflowDefinition = {
   version: 1,
   triggers: [{ type: 'conversation_opened' }],
   steps: [{ id: 'remember', type: 'add_tag', tags: ['wrote to us'] }],

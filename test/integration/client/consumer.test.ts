@@ -13,7 +13,7 @@ const run = promisify(execFile)
 
 const PROGRAM = `
 import { EventSource } from 'eventsource'
-import { createParleyClient, type ErrorCode, isParleyError } from 'parley'
+import { createParleyClient, defineWorkflow, type ErrorCode, isParleyError, type Step } from 'parley'
 
 const [url = '', tenantId = '', cookie = ''] = process.argv.slice(2)
 const parley = createParleyClient({ url, tenantId, headers: { cookie }, EventSource })
@@ -40,12 +40,17 @@ await new Promise<void>((resolve, reject) => {
   )
 })
 
+const answer: Step = { id: 'answer', type: 'send_message', message: { body: 'Pong' } }
+const definition = defineWorkflow({ version: 1, triggers: [{ type: 'api' }], steps: [answer] })
+const workflow = await parley.workflows.create.mutate({ name: 'Ping', definition })
+const stepTypes = workflow.definition.steps.map(({ type }) => type)
+
 const { messages } = await parley.conversations.listMessages.query({ conversationId: first.conversationId })
 const error = await parley.runs.get.query({ runId: 'none' }).catch((thrown: unknown) => thrown)
 if (!isParleyError(error)) throw error
 const notFound: ErrorCode = 'not_found'
 const errorMessage = error.data?.code === notFound ? \`\${error.message}: \${error.data.docUrl}\` : ''
-console.log(JSON.stringify({ year, last: received.at(-1), messages: messages.map(({ body }) => body), errorMessage }))
+console.log(JSON.stringify({ stepTypes, year, last: received.at(-1), messages: messages.map(({ body }) => body), errorMessage }))
 process.exit(0)
 `
 
@@ -53,6 +58,7 @@ const INVALID_PROGRAM = `
 import { createParleyClient } from 'parley'
 const parley = createParleyClient({ url: 'http://localhost' })
 await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
+await parley.workflows.create.mutate({ name: 'Ping', definition: { version: 1, triggers: [{ type: 'ap' }], steps: [] } })
 `
 
 describe('npm package', function () {
@@ -116,18 +122,26 @@ describe('npm package', function () {
       cwd: folder.path,
       timeout: 60_000,
     })
-    const output = JSON.parse(stdout) as { year: number; last: string; messages: string[]; errorMessage: string }
+    const output = JSON.parse(stdout) as {
+      stepTypes: string[]
+      year: number
+      last: string
+      messages: string[]
+      errorMessage: string
+    }
     expect(output.last).to.equal('two')
+    expect(output.stepTypes).to.deep.equal(['send_message'])
     expect(output.messages).to.deep.equal(['one', 'two'])
     expect(output.errorMessage).to.equal('Run not found: /docs/errors#not_found')
     expect(output.year).to.be.greaterThan(2025)
   })
 
-  it('a project that passes an unknown field to the client does not compile', async () => {
+  it('a project that passes an unknown field or trigger to the client does not compile', async () => {
     const errors = await compile('tsconfig.invalid.json').then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     )
     expect(errors).to.include("'fone' does not exist")
+    expect(errors).to.include(`Did you mean '"api"'?`)
   })
 })
