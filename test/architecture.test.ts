@@ -111,6 +111,9 @@ const ENGINE_TERMS: Record<string, string> = {
 /** Files that may use a word of the product in another sense. */
 const OTHER_SENSES: Record<string, string> = { 'src/engine/language/liquid.ts': 'Liquid calls its statements tags' }
 
+/** A file whose docstrings are descriptions of fields, as the documents have them. */
+const FIELD_TEXTS = 'src/workflow-definition.ts'
+
 /** Words of the product that the engine does not know. */
 const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 
@@ -463,7 +466,8 @@ describe('architecture: language', () => {
   })
 
   it('docstrings start with a verb or a noun phrase', () => {
-    assertNone([...sources, ...tools, ...migrations, ...tests].flatMap(listBannedDocstrings))
+    const written = sources.filter(({ path }) => path !== FIELD_TEXTS)
+    assertNone([...written, ...tools, ...migrations, ...tests].flatMap(listBannedDocstrings))
   })
 })
 

@@ -1,6 +1,6 @@
 import { format } from 'prettier'
 import packageJson from '../../package.json' with { type: 'json' }
-import { definitionSchema } from '../../src/features/publishing/definition-schema.ts'
+import { definitionSchema } from '../../src/features/workflows/definition-schema.ts'
 import { groupBy } from '../../src/platform/group-by.ts'
 
 /** The keywords of JSON Schema that the schema of definitions uses for more than the values of one field. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { liquid } from '../../src/engine/language/liquid.ts'
 import { ROOTS } from '../../src/engine/language/values.ts'
-import { definitionSchema } from '../../src/features/publishing/definition-schema.ts'
+import { definitionSchema } from '../../src/features/workflows/definition-schema.ts'
 import { checkDefinition } from '../../src/features/definition-checks/check-definition.ts'
 import type { Fields } from '../../src/engine/language/fields.ts'
 import { FACTS } from '../../src/triggers/facts.ts'

@@ -1,7 +1,7 @@
 import { adminProcedure, router, viewerProcedure } from '../../trpc/procedures.ts'
 import { rest } from '../../trpc/rest.ts'
 import { empty, omittable } from '../../trpc/schemas.ts'
-import { definitionSchema } from './definition-schema.ts'
+import { definitionSchema } from '../workflows/definition-schema.ts'
 import { WorkflowRef, WorkflowWithDefinition } from '../workflows/schema.ts'
 import { archiveWorkflow, unarchiveWorkflow, unpublishWorkflow } from './change-status.ts'
 import { publishWorkflow, validateWorkflow } from './publish-workflow.ts'

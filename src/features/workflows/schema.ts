@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bulkList, bulkResult } from '../../trpc/bulk.ts'
 import { createdBy, id, json, text, timestamp } from '../../trpc/schemas.ts'
+import { definitionSchema } from './definition-schema.ts'
 import type { WorkflowDefinition } from '../../workflow-definition.ts'
 
 const DEFINITION_BYTES_MAX = 512 * 1024
@@ -17,8 +18,10 @@ function typed<Output, Input>(schema: z.ZodType): z.ZodType<Output, Input> {
 const storable = json
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
+    id: 'WorkflowDefinition',
+    override: ({ jsonSchema }) => Object.assign(jsonSchema, definitionSchema()),
     description:
-      'An ordered list of steps and the triggers that start them; see GET /api/workflows/definition-schema for the JSON Schema',
+      'An ordered list of steps and the triggers that start them. A draft is stored and returned as it was sent, also with mistakes',
     examples: [
       {
         version: 1,
@@ -28,7 +31,7 @@ const storable = json
     ],
   })
 export const draft = typed<StoredDefinition, WorkflowDefinition>(storable)
-const definition = typed<WorkflowDefinition, StoredDefinition>(z.record(z.string(), z.unknown()))
+const definition = typed<WorkflowDefinition, StoredDefinition>(storable)
 
 const status = z.enum(['draft', 'published', 'paused', 'archived'])
 

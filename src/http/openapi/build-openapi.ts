@@ -16,6 +16,7 @@ import { mediaPaths } from './media-paths.ts'
 import { EVENT_PARAMETERS, eventSchemas, eventWebhooks } from './event-webhooks.ts'
 import { downloadPaths } from './download-paths.ts'
 import { toPlural } from './field-descriptions.ts'
+import { splitComponent } from './split-component.ts'
 import { tidyComponent, tidySchema } from './tidy-schema.ts'
 import { eventStreamPaths, subscriptionPaths, webhookPaths } from './other-paths.ts'
 
@@ -136,7 +137,9 @@ function addSchemas(schemas: Record<string, Schema>, added: Record<string, Schem
 function listOurSchemas(schemas: Record<string, Schema>): Record<string, Schema> {
   return Object.fromEntries(
     Object.entries(schemas).flatMap(([name, schema]) =>
-      name.startsWith('error.') ? [] : [[name, tidyComponent(schema, name)]],
+      name.startsWith('error.')
+        ? []
+        : splitComponent(schema, name).map(([part, one]) => [part, tidyComponent(one, part)]),
     ),
   )
 }

@@ -18,6 +18,11 @@ export const list = (query: NonNullable<paths['/api/contacts']['get']['parameter
 export const code: components['schemas']['ErrorCode'] = 'contact_exists'
 // @ts-expect-error An unknown field
 export const unknown: CreateContact = { name: 'Ana', phone: '+14155550100', fone: '' }
+type Definition = components['schemas']['WorkflowDefinition']
+export const say: Definition['steps'][number] = { id: 'say', type: 'send_message', message: { body: 'Hi' } }
+export const definition: Definition = { version: 1, triggers: [{ type: 'api' }], steps: [say] }
+// @ts-expect-error An unknown trigger
+export const mistaken: Definition = { version: 1, triggers: [{ type: 'ap' }], steps: [say] }
 // @ts-expect-error An unknown code
 export const other: components['schemas']['ErrorCode'] = 'no_such_code'
 `
@@ -48,7 +53,7 @@ describe('the served OpenAPI document', function () {
     expect(lines).to.deep.equal([])
   })
 
-  it('yields a client whose types compile and reject unknown fields and codes', async () => {
+  it('yields a client whose types compile and reject unknown fields, triggers and codes', async () => {
     const folder = createTempDir()
     try {
       writeFileSync(join(folder.path, 'api.ts'), astToString(await openapiTypescript(JSON.parse(text))))
