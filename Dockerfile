@@ -4,6 +4,7 @@ WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 RUN npm ci
 COPY knexfile.js tsconfig.json tsconfig.build.json ./
+COPY docs docs
 COPY migrations migrations
 COPY scripts scripts
 COPY seeds seeds

@@ -33,7 +33,7 @@ import type { Caller } from './trpc/caller.ts'
 import { SystemScope } from './scope/system-scope.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { getField } from './platform/fields.ts'
-import { AUTH_PREFIX, OPENAPI_PATH } from './http/paths.ts'
+import { AUTH_PREFIX, DOCS_PATH } from './http/paths.ts'
 import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 
 export type App = {
@@ -266,8 +266,8 @@ function banner(options: Options): string[] {
     account,
     `Files: ${dataDir}`,
     demo
-      ? `Next: the example in README.md, or the API reference at ${url}${OPENAPI_PATH}`
-      : `Next: the API reference at ${url}${OPENAPI_PATH}. "npm run seed" adds the demo workspace of the example in README.md`,
+      ? `Next: the example in README.md, or the documentation at ${url}${DOCS_PATH}`
+      : `Next: the documentation at ${url}${DOCS_PATH}. "npm run seed" adds the demo workspace of the example in README.md`,
     ...(isLog ? [] : ['Stop: Ctrl+C']),
   ]
 }

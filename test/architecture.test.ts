@@ -350,6 +350,7 @@ describe('architecture: size', () => {
 const LOADED_WHEN_NEEDED = [
   '@zxcvbn-ts/language-common',
   'file-type',
+  'marked',
   'nodemailer',
   'pino-pretty',
   'redis',

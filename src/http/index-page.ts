@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import { ERRORS_PATH } from '../error-codes/index.ts'
 import {
   AUTH_PREFIX,
+  DOCS_PATH,
   INDEX_PATH,
   LIVENESS_PATH,
   OPENAPI_PATH,
@@ -25,6 +26,7 @@ export function indexPage(account: ShownAccount): Middleware {
     name: 'Parley',
     version: VERSION,
     links: {
+      docs: DOCS_PATH,
       openapi: OPENAPI_PATH,
       postman: POSTMAN_PATH,
       errors: ERRORS_PATH,
@@ -55,12 +57,12 @@ function buildHtml(account: ShownAccount): string {
 ${account ? signInHint(account) : signUpHint()}
 <h2>Reference</h2>
 <ul>
-<li><a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>: every REST operation as an OpenAPI document, for Swagger UI or a client generator</li>
+<li><a href="${DOCS_PATH}">${DOCS_PATH}</a>: every operation, to read and to try, the tutorial and the guides</li>
+<li><a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>: the same operations as an OpenAPI document, for Swagger UI or a client generator</li>
 <li><a href="${POSTMAN_PATH}">${POSTMAN_PATH}</a>: the same as a collection of Postman</li>
 <li><a href="${ERRORS_PATH}">${ERRORS_PATH}</a>: every error code, its meaning and what to change</li>
 <li><code>${TRPC_PREFIX}</code>: the same procedures and the live subscriptions for tRPC clients</li>
 <li><a href="${LIVENESS_PATH}">${LIVENESS_PATH}</a> and <a href="${READINESS_PATH}">${READINESS_PATH}</a>: health of this process</li>
-<li><code>README.md</code>, <code>docs/api.md</code>, <code>docs/workflow-language.md</code> and <code>docs/operations.md</code> in the folder of Parley</li>
 </ul>`,
   )
 }

@@ -11,6 +11,8 @@ export const READINESS_PATH = '/readyz'
 export const OPENAPI_PATH = '/openapi.json'
 /** The operations of the OpenAPI document as a collection of Postman. */
 export const POSTMAN_PATH = '/postman.json'
+/** The documentation, with the API reference at the top. */
+export const DOCS_PATH = '/docs'
 
 export const WEBHOOK_PREFIX = '/inbound'
 
@@ -33,6 +35,11 @@ export function listBatchedProcedures(path: string): string[] | undefined {
 /** Returns true for the paths of procedures, whichever endpoint serves them. */
 export function isApi(path: string): boolean {
   return isUnder(path, API_PREFIX) || isUnder(path, TRPC_PREFIX)
+}
+
+/** Returns true for the paths of the documentation. */
+export function isDocs(path: string): boolean {
+  return path === DOCS_PATH || isUnder(path, DOCS_PATH)
 }
 
 export function isUnder(path: string, prefix: string): boolean {

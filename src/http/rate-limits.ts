@@ -1,6 +1,5 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
-import { ERRORS_PATH } from '../error-codes/index.ts'
 import { LimitExceededError, UnauthorizedError } from '../platform/errors.ts'
 import {
   CALLER_CALLS,
@@ -15,6 +14,7 @@ import {
   API_PREFIX,
   AUTH_PREFIX,
   INDEX_PATH,
+  isDocs,
   isUnder,
   listBatchedProcedures,
   OPENAPI_PATH,
@@ -29,7 +29,7 @@ export const BATCH_MAX = 10
 
 /** Calls that are charged together: to a tier and those before it, or at `/trpc` to the caller. */
 /** Paths outside `/api` whose requests consume the general tier. */
-const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, ERRORS_PATH, OPENAPI_PATH, POSTMAN_PATH])
+const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, OPENAPI_PATH, POSTMAN_PATH])
 
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
@@ -43,7 +43,7 @@ export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
   const procedures = listProcedures(router)
   const tiers = (tier: Tier | undefined): Tier[] => (tier ? [tier, 'api'] : ['api'])
   const listCalls = ({ path, method }: Context): Cost['tiers'][] => {
-    if (PAGES.has(path)) return [tiers(undefined)]
+    if (PAGES.has(path) || isDocs(path)) return [tiers(undefined)]
     const isNative = isUnder(path, TRPC_PREFIX)
     const names = listBatchedProcedures(path)
     // A longer batch is refused, whatever it names.

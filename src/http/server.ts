@@ -10,7 +10,6 @@ import { Admission } from './load/admission.ts'
 import { BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
 import { errorBodies, logFailure } from './errors.ts'
-import { errorsPage } from './errors-page.ts'
 import { healthRoutes, type ReadinessProblem } from './health.ts'
 import { LoopLag, rejectWhileLate } from './load/loop-lag.ts'
 import { createNodeServer } from './load/node-server.ts'
@@ -19,7 +18,8 @@ import { indexPage, type ShownAccount } from './index-page.ts'
 import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { mediaDownloads, type MediaFiles } from './media-routes.ts'
-import { openapiRoute } from './openapi/openapi-route.ts'
+import { docsSite } from './docs/docs-site.ts'
+import { openapiRoute, openApiSource } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
 import { type IsProxy, securityHeaders } from './security/security-headers.ts'
 import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
@@ -71,6 +71,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   addDownloads(routes, dependencies.downloads, contexts)
   routes.add('GET', EVENTS_STREAM_PATH, eventsRoute(router, { openContext: contexts.openForStream, admission }))
   addOperations(routes, router, contexts)
+  const readOpenApi = openApiSource(router)
   const guard = new WebhookGuard(dependencies.limits)
   const lag = new LoopLag()
   const unsent = new UnsentAnswers({ admission })
@@ -93,8 +94,8 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(identifyApiKey(dependencies.identifyKey))
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
-  koa.use(outsideApi(errorsPage()))
-  koa.use(outsideApi(openapiRoute(router)))
+  koa.use(outsideApi(docsSite({ readOpenApi, account: dependencies.demoAccount })))
+  koa.use(outsideApi(openapiRoute(readOpenApi)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
   const chargeSession = createChargeSession(dependencies.limits)
   koa.use(trpcEndpoint(router, { openContext: contexts.openForTrpc, chargeSession, admission }))

@@ -16,6 +16,7 @@ export const COPIED = [
   'tsconfig.json',
   'tsconfig.build.json',
   'knexfile.js',
+  'docs',
   'src',
   'migrations',
   'seeds',

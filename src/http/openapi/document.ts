@@ -9,6 +9,9 @@ export type Schema = {
   examples?: unknown[]
   anyOf?: Schema[]
   oneOf?: Schema[]
+  allOf?: Schema[]
+  additionalProperties?: boolean | Schema
+  description?: string
   [keyword: string]: unknown
 }
 

@@ -1,64 +1,75 @@
-import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Middleware } from 'koa'
 import type { AppRouter } from '../../router.ts'
+import { listProcedures } from '../rest.ts'
 import { OPENAPI_PATH, POSTMAN_PATH } from '../paths.ts'
-import type { Document } from './document.ts'
-import type { Collection } from './postman.ts'
+import { prepareAnswer, sendAnswer, type StaticAnswer } from '../static-answer.ts'
 
-type Served = { plain: Buffer; gzipped: Buffer; etag: string }
+/** An operation as lists of operations show it. */
+export type ListedOperation = {
+  id: string
+  method: string
+  path: string
+  summary: string
+  tag: string
+  /** The kind of the procedure with the name `id`; undefined if clients of tRPC cannot call the operation. */
+  procedure: 'query' | 'mutation' | 'subscription' | undefined
+}
 
-/** Longer headers than clients send are expensive to compare, and get the document as it is. */
-const ENCODINGS_LENGTH_MAX = 500
+export type OpenApi = {
+  answer: StaticAnswer
+  /** The same as a collection of Postman. */
+  postman: StaticAnswer
+  tags: { name: string; description: string }[]
+  /** In the order of the document. */
+  operations: ListedOperation[]
+  /** The events of webhooks, whose method and path are those of the receiver. */
+  events: Pick<ListedOperation, 'id' | 'summary'>[]
+}
 
-/**
- * Serves the OpenAPI document and the same as a Postman collection. They are built and compressed on the first request,
- * with libraries that are loaded then.
- */
-export function openapiRoute(router: AppRouter): Middleware {
-  let document: Promise<Document> | undefined
-  let served: Promise<Served> | undefined
-  let collection: Promise<Served> | undefined
-  const serve = (path: string): Promise<Served> | undefined => {
-    if (path === OPENAPI_PATH) return (served ??= (document ??= build(router)).then(compress))
-    if (path === POSTMAN_PATH) return (collection ??= (document ??= build(router)).then(convert).then(compress))
-    return undefined
-  }
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Returns a function that builds the OpenAPI document on the first call, with libraries that are loaded then. */
+export function openApiSource(router: AppRouter): () => Promise<OpenApi> {
+  let built: Promise<OpenApi> | undefined
+  return () => (built ??= build(router))
+}
+
+/** Serves the OpenAPI document and the collection of Postman. */
+export function openapiRoute(readOpenApi: () => Promise<OpenApi>): Middleware {
   return async function answerOpenapi(ctx, next) {
-    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-    const found = isRead ? await serve(ctx.path) : undefined
-    if (!found) return next()
-    const { plain, gzipped, etag } = found
-    ctx.status = 200
-    ctx.set('Cache-Control', 'no-cache')
-    ctx.etag = etag
-    ctx.vary('Accept-Encoding')
-    if (ctx.fresh) {
-      ctx.status = 304
-      return
-    }
-    ctx.type = 'application/json; charset=utf-8'
-    const isShort = ctx.get('accept-encoding').length <= ENCODINGS_LENGTH_MAX
-    const isGzipped = isShort && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-    if (isGzipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.body = isGzipped ? gzipped : plain
+    const isServed = ctx.path === OPENAPI_PATH || ctx.path === POSTMAN_PATH
+    if (!isServed || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+    const { answer, postman } = await readOpenApi()
+    sendAnswer(ctx, ctx.path === OPENAPI_PATH ? answer : postman)
   }
 }
 
-async function build(router: AppRouter): Promise<Document> {
-  const { buildOpenApi } = await import('./build-openapi.ts')
-  return buildOpenApi(router)
-}
-
-async function convert(document: Document): Promise<Collection> {
-  const { toPostmanCollection } = await import('./postman.ts')
-  return toPostmanCollection(document)
-}
-
-/** The tag is weak, as both encodings share it. */
-async function compress(value: Document | Collection): Promise<Served> {
-  const plain = Buffer.from(JSON.stringify(value))
-  const hash = createHash('sha256').update(plain).digest('base64url')
-  return { plain, gzipped: await promisify(gzip)(plain), etag: `W/"${hash.slice(0, 22)}"` }
+async function build(router: AppRouter): Promise<OpenApi> {
+  const [{ buildOpenApi }, { toPostmanCollection }] = await Promise.all([
+    import('./build-openapi.ts'),
+    import('./postman.ts'),
+  ])
+  const document = await buildOpenApi(router)
+  const procedures = listProcedures(router)
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([
+        method,
+        {
+          operationId: id,
+          summary,
+          tags: [tag = ''],
+        },
+      ]) => {
+        return { id, method, path, summary, tag, procedure: procedures.get(id)?._def.type }
+      },
+    ),
+  )
+  const events = Object.values(document.webhooks ?? {}).map(({ post }) => ({
+    id: post.operationId,
+    summary: post.summary,
+  }))
+  const answer = await prepareAnswer(JSON_TYPE, JSON.stringify(document))
+  const postman = await prepareAnswer(JSON_TYPE, JSON.stringify(toPostmanCollection(document)))
+  return { answer, postman, tags: document.tags, operations, events }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
@@ -27,25 +26,12 @@ describe('GET /docs/errors', () => {
     expect(new Set(anchors).size).to.equal(anchors.length)
   })
 
-  it('GET /docs/errors links only to anchors that it has', () => {
-    const targets = [...page.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target)
-    expect(targets.length).to.be.greaterThan(100)
-    expect(targets.filter((target) => !page.includes(`id="${target.slice(1)}"`))).to.deep.equal([])
-  })
-
-  it('GET /docs/errors allows the browser nothing but the style in the page, which follows its color scheme', () => {
-    const style = /<style>(.*)<\/style>/.exec(page)?.[1] ?? ''
-    const hash = createHash('sha256').update(style).digest('base64')
-    expect(headers.get('content-type')).to.equal('text/html; charset=utf-8')
-    expect(headers.get('content-security-policy')).to.include(`default-src 'none'; style-src 'sha256-${hash}'`)
-    expect(style).to.include('color-scheme:light dark')
-    expect(page).to.not.match(/<script|<img|<link|style=|src=|url\(|href="(?!#)/)
-  })
-
   it('HEAD /docs/errors returns the headers of GET /docs/errors without a body', async () => {
     const head = await app.rest('HEAD', '/docs/errors')
     expect([head.status, head.body]).to.deep.equal([200, ''])
-    expect(head.headers.get('content-length')).to.equal(String(Buffer.byteLength(page)))
+    for (const name of ['content-length', 'etag', 'content-security-policy']) {
+      expect(head.headers.get(name), name).to.equal(headers.get(name)).and.not.equal(null)
+    }
   })
 
   it('POST /docs/errors returns 404', async () => {

@@ -23,7 +23,7 @@ describe('GET /', () => {
     expect(headers.get('content-type')).to.equal('text/html; charset=utf-8')
     expect(body).to.include(`<h1>Parley ${version}</h1>`)
     const links = [...String(body).matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link)
-    expect(links).to.include('/openapi.json')
+    expect(links).to.include.members(['/docs', '/openapi.json'])
     for (const link of links) expect((await app.rest('GET', link)).status, link).to.equal(200)
   })
 
@@ -51,6 +51,7 @@ describe('GET /', () => {
       name: 'Parley',
       version,
       links: {
+        docs: '/docs',
         openapi: '/openapi.json',
         postman: '/postman.json',
         errors: '/docs/errors',

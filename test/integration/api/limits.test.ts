@@ -205,12 +205,15 @@ describe('rate limits', () => {
     expect(trpc.headers.get('ratelimit-remaining')).to.equal('97')
   })
 
-  it('the index page and the OpenAPI document count against the general rate limit', async () => {
+  it('the index page, the documentation and the OpenAPI document count against the general rate limit', async () => {
     const headers = { 'x-forwarded-for': newAddress() }
     for (const [path, remaining] of [
       ['/', '99'],
       ['/openapi.json', '98'],
-      ['/', '97'],
+      ['/docs', '97'],
+      ['/docs/tutorial', '96'],
+      ['/docs/nothing', '95'],
+      ['/', '94'],
     ] as const) {
       expect((await app.rest('GET', path, { headers })).headers.get('ratelimit-remaining')).to.equal(remaining)
     }

@@ -1,0 +1,85 @@
+import type { Context, Middleware } from 'koa'
+import { ERRORS_PATH } from '../../error-codes/index.ts'
+import type { ShownAccount } from '../index-page.ts'
+import type { OpenApi } from '../openapi/openapi-route.ts'
+import { DOCS_PATH, isDocs } from '../paths.ts'
+import { prepareAnswer, sendAnswer, type StaticAnswer } from '../static-answer.ts'
+import { type Assets, loadAssets } from './assets.ts'
+import { type ProjectDocuments, readDocuments, readImage, renderDocument, toImagePath } from './documents.ts'
+import { buildErrorsPage } from './errors-page.ts'
+import { buildPage, CONTENT_SECURITY_POLICY, type PageContent } from './layout.ts'
+import { buildNavigation } from './navigation.ts'
+import { buildReferencePage } from './reference-page.ts'
+
+type SiteOptions = { readOpenApi: () => Promise<OpenApi>; account: ShownAccount }
+
+type Pages = Map<string, () => Promise<StaticAnswer>>
+
+type Site = { assets: Assets['answers']; pages: Pages; missing: StaticAnswer }
+
+/** The address of an asset contains a hash of its contents. */
+const FOREVER = 'public, max-age=31536000, immutable'
+
+/**
+ * Serves the documentation: the API reference, the error codes, the documents and their pictures. The list of pages is
+ * made on the first request, and each page when it is asked for. No path reaches a file by its name.
+ */
+export function docsSite(options: SiteOptions): Middleware {
+  let opened: Promise<Site> | undefined
+  return async function answerDocs(ctx, next) {
+    if (!isDocs(ctx.path) || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+    const { assets, pages, missing } = await (opened ??= openSite(options))
+    const asset = assets.get(ctx.path)
+    if (asset) return sendAnswer(ctx, asset, { cacheControl: FOREVER })
+    const readPage = pages.get(ctx.path)
+    sendPage(ctx, readPage ? await readPage() : missing, readPage ? 200 : 404)
+  }
+}
+
+function sendPage(ctx: Context, answer: StaticAnswer, status: number): void {
+  ctx.set('Content-Security-Policy', CONTENT_SECURITY_POLICY)
+  sendAnswer(ctx, answer, { status })
+}
+
+async function openSite({ readOpenApi, account }: SiteOptions): Promise<Site> {
+  const [assets, project] = await Promise.all([loadAssets(), readDocuments()])
+  const { style, guideScript, referenceScript } = assets.paths
+  const navigation = buildNavigation(project.documents)
+  const toAnswer = (content: Omit<PageContent, 'script'> & Partial<PageContent>) =>
+    prepareAnswer('text/html; charset=utf-8', buildPage({ script: guideScript, ...content }, { style, navigation }))
+  const pages: Pages = new Map()
+  addPage(pages, DOCS_PATH, async () => {
+    const main = buildReferencePage(await readOpenApi(), account)
+    return toAnswer({ path: DOCS_PATH, title: 'API reference', main, headings: [], script: referenceScript })
+  })
+  addPage(pages, ERRORS_PATH, () => toAnswer({ path: ERRORS_PATH, title: 'Errors', ...buildErrorsPage() }))
+  addDocuments(pages, project, toAnswer)
+  const missing = await toAnswer({ path: '', title: 'Not found', main: NOT_FOUND, headings: [] })
+  return { assets: assets.answers, pages, missing }
+}
+
+function addDocuments(
+  pages: Pages,
+  { documents, images }: ProjectDocuments,
+  toAnswer: (content: Omit<PageContent, 'script'>) => Promise<StaticAnswer>,
+): void {
+  for (const name of images) {
+    const type = name.endsWith('.svg') ? 'image/svg+xml; charset=utf-8' : 'image/png'
+    addPage(pages, toImagePath(name), async () => prepareAnswer(type, await readImage(name)))
+  }
+  const known = new Set([...pages.keys(), ...documents.map(({ path }) => path)])
+  for (const document of documents) {
+    addPage(pages, document.path, async () => {
+      const { html, headings } = await renderDocument(document, known)
+      return toAnswer({ path: document.path, title: document.title, main: html, headings })
+    })
+  }
+}
+
+function addPage(pages: Pages, path: string, build: () => Promise<StaticAnswer>): void {
+  let built: Promise<StaticAnswer> | undefined
+  pages.set(path, () => (built ??= build()))
+}
+
+const NOT_FOUND = `<h1>Not found</h1>
+<p>The documentation has no page with this address. The list of pages names all of them.</p>`
