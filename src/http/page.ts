@@ -5,8 +5,6 @@ const STYLE = [
   'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}',
   'code,pre{font-family:ui-monospace,monospace;font-size:.9em}',
   'pre{overflow-x:auto;padding:.75rem 1rem;border:1px solid #8886;border-radius:.4rem}',
-  'h3{margin:1.5rem 0 0}h3 a{color:inherit;text-decoration:none}h3+p,h3+p+p{margin:.25rem 0}',
-  ':target{background:#fc06}',
 ].join('')
 
 /** Pages load nothing, send nothing and run no script. */

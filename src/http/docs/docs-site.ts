@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Context, Middleware } from 'koa'
 import { ERRORS_PATH } from '../../error-codes/index.ts'
 import type { ShownAccount } from '../index-page.ts'
@@ -5,13 +6,18 @@ import type { OpenApi } from '../openapi/openapi-route.ts'
 import { DOCS_PATH, isDocs } from '../paths.ts'
 import { prepareAnswer, sendAnswer, type StaticAnswer } from '../static-answer.ts'
 import { type Assets, loadAssets } from './assets.ts'
-import { type ProjectDocuments, readDocuments, readImage, renderDocument, toImagePath } from './documents.ts'
+import { type ProjectDocuments, readDocuments, renderDocument } from './documents.ts'
 import { buildErrorsPage } from './errors-page.ts'
 import { buildPage, CONTENT_SECURITY_POLICY, type PageContent } from './layout.ts'
 import { buildNavigation } from './navigation.ts'
 import { buildReferencePage } from './reference-page.ts'
 
-type SiteOptions = { readOpenApi: () => Promise<OpenApi>; account: ShownAccount }
+type SiteOptions = {
+  readOpenApi: () => Promise<OpenApi>
+  account: ShownAccount
+  /** The folder of the documents; by default that of the project. */
+  folder?: URL
+}
 
 type Pages = Map<string, () => Promise<StaticAnswer>>
 
@@ -41,8 +47,8 @@ function sendPage(ctx: Context, answer: StaticAnswer, status: number): void {
   sendAnswer(ctx, answer, { status })
 }
 
-async function openSite({ readOpenApi, account }: SiteOptions): Promise<Site> {
-  const [assets, project] = await Promise.all([loadAssets(), readDocuments()])
+async function openSite({ readOpenApi, account, folder }: SiteOptions): Promise<Site> {
+  const [assets, project] = await Promise.all([loadAssets(), readDocuments(folder)])
   const { style, guideScript, referenceScript } = assets.paths
   const navigation = buildNavigation(project.documents)
   const toAnswer = (content: Omit<PageContent, 'script'> & Partial<PageContent>) =>
@@ -63,9 +69,9 @@ function addDocuments(
   { documents, images }: ProjectDocuments,
   toAnswer: (content: Omit<PageContent, 'script'>) => Promise<StaticAnswer>,
 ): void {
-  for (const name of images) {
-    const type = name.endsWith('.svg') ? 'image/svg+xml; charset=utf-8' : 'image/png'
-    addPage(pages, toImagePath(name), async () => prepareAnswer(type, await readImage(name)))
+  for (const { path, file } of images) {
+    const type = path.endsWith('.svg') ? 'image/svg+xml; charset=utf-8' : 'image/png'
+    addPage(pages, path, async () => prepareAnswer(type, await readFile(file)))
   }
   const known = new Set([...pages.keys(), ...documents.map(({ path }) => path)])
   for (const document of documents) {

@@ -9,39 +9,31 @@ export type ProjectDocument = { file: string; path: string; title: string; text:
 
 export type ProjectDocuments = {
   documents: ProjectDocument[]
-  /** The names of the pictures in `images`. */
-  images: string[]
+  /** The pictures in `images`, with their paths on the site. */
+  images: { path: string; file: URL }[]
 }
 
 /** The same folder from source and in a compiled build, which has a copy. */
 const FOLDER = new URL('../../../docs/', import.meta.url)
-const IMAGES = 'images'
-const IMAGE_FILE = /^[\w-]+\.(?:svg|png)$/
+const IMAGE_FILE = /^images\/[\w-]+\.(?:svg|png)$/
 
 /** Documents whose pages are built from the code. */
 const BUILT_PAGES = new Set(['errors.md'])
 
 /** Reads the documents. A program that was compiled without them has none. */
-export async function readDocuments(): Promise<ProjectDocuments> {
-  if (!existsSync(FOLDER)) return { documents: [], images: [] }
-  const names = await readdir(FOLDER, { recursive: true })
-  const files = names
-    .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.md') && !BUILT_PAGES.has(name))
-  const documents = files.toSorted().map(async (file) => {
-    const text = await readFile(new URL(file, FOLDER), 'utf8')
+export async function readDocuments(folder = FOLDER): Promise<ProjectDocuments> {
+  if (!existsSync(folder)) return { documents: [], images: [] }
+  const names = (await readdir(folder, { recursive: true })).map((name) => name.replaceAll('\\', '/')).toSorted()
+  const files = names.filter((name) => name.endsWith('.md') && !BUILT_PAGES.has(name))
+  const documents = files.map(async (file) => {
+    const text = await readFile(new URL(file, folder), 'utf8')
     return { file, path: toPath(file), title: /^# (.*)$/m.exec(text)?.[1] ?? file, text }
   })
-  const images = existsSync(new URL(IMAGES, FOLDER)) ? await readdir(new URL(IMAGES, FOLDER)) : []
-  return { documents: await Promise.all(documents), images: images.filter((name) => IMAGE_FILE.test(name)) }
-}
-
-export function toImagePath(name: string): string {
-  return `${DOCS_PATH}/${IMAGES}/${name}`
-}
-
-export function readImage(name: string): Promise<Buffer> {
-  return readFile(new URL(`${IMAGES}/${name}`, FOLDER))
+  const images = names.filter((name) => IMAGE_FILE.test(name))
+  return {
+    documents: await Promise.all(documents),
+    images: images.map((name) => ({ path: `${DOCS_PATH}/${name}`, file: new URL(name, folder) })),
+  }
 }
 
 /** Returns the address of a document: a folder has that of its README.md. */
@@ -60,7 +52,7 @@ function resolveLink({ file }: ProjectDocument, target: string, known: ReadonlyS
   if (/^https?:\/\//.test(target) || target.startsWith('#')) return target
   const [name = '', anchor] = target.split('#')
   const joined = posix.join(posix.dirname(file), name).replace(/\/$/, '')
-  const path = joined.startsWith(`${IMAGES}/`) ? `${DOCS_PATH}/${joined}` : toPath(joined)
+  const path = IMAGE_FILE.test(joined) ? `${DOCS_PATH}/${joined}` : toPath(joined)
   if (!known.has(path)) return undefined
   return anchor === undefined ? path : `${path}#${anchor}`
 }

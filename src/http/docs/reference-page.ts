@@ -64,6 +64,6 @@ function buildAccess(account: ShownAccount): string {
 <button>Use the key</button>
 </form>
 <p>The key stays in the memory of this page, until you close or reload it.</p>
-<p><label>Workspace <select id="workspace" disabled><option value="">of the session</option></select></label> <button type="button" id="sign-out" hidden>Sign out</button></p>
+<p><label>Workspace <select id="workspace-id" disabled><option value="">of the session</option></select></label> <button type="button" id="sign-out" hidden>Sign out</button></p>
 </details>`
 }

@@ -12,7 +12,7 @@ export function readApiKey(): string {
 
 /** Returns the ID of the chosen workspace; empty without a session. */
 export function readWorkspaceId(): string {
-  return find('select', 'workspace').value
+  return find('select', 'workspace-id').value
 }
 
 /** Calls an operation of accounts, and returns its body. */
@@ -42,7 +42,7 @@ function isIdentity(body: unknown): body is { user: { email: string }; workspace
 }
 
 function showIdentity(identity: Identity | undefined, onChange: () => void): void {
-  const select = find('select', 'workspace')
+  const select = find('select', 'workspace-id')
   const workspaces = identity?.workspaces ?? []
   select.replaceChildren(...workspaces.map(({ id, name }) => create('option', { value: id }, name)))
   select.disabled = workspaces.length === 0
@@ -72,7 +72,7 @@ export function createAccessButton(): HTMLButtonElement {
 export function prepareAccess(onChange: () => void): void {
   const signIn = find('form', 'sign-in')
   const key = find('form', 'key')
-  find('select', 'workspace').addEventListener('change', onChange)
+  find('select', 'workspace-id').addEventListener('change', onChange)
   onSubmit(signIn, () => submitSignIn(signIn, onChange))
   onSubmit(key, async () => {
     apiKey = String(new FormData(key).get('key')).trim()
