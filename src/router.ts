@@ -39,6 +39,7 @@ import { toolsRouter } from './features/tools/router.ts'
 import { workflowTestsRouter, runTestsRouter } from './features/workflow-tests/router.ts'
 import { webhookDeliveriesRouter, webhookEndpointsRouter } from './features/webhook-endpoints/router.ts'
 import { workflowWebhooksRouter } from './features/workflow-webhooks/router.ts'
+import { draftsRouter } from './features/drafts/router.ts'
 import { workflowsRouter } from './features/workflows/router.ts'
 import { workspaceSettingsRouter, workspacesRouter } from './features/workspaces/router.ts'
 import { describeInputs } from './trpc/audit.ts'
@@ -55,6 +56,7 @@ export const appRouter = router({
   // Publishing comes first: its fixed paths would otherwise be taken for workflow ids.
   workflows: mergeRouters(
     publishingRouter,
+    draftsRouter,
     workflowsRouter,
     workflowWebhooksRouter,
     simulationsRouter,

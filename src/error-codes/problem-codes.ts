@@ -118,6 +118,10 @@ export const PROBLEM_CODES = {
     meaning: 'The right side of a condition never matches its operator.',
     remedy: 'Compare with a single text or number.',
   },
+  not_checked: {
+    meaning: 'The draft was stored without the check, as the server is busy.',
+    remedy: 'Check it with `POST /api/workflows/validate`.',
+  },
   not_supported: {
     meaning: 'This version does not support the field or the value.',
     remedy: 'Use what the message names instead.',

@@ -11,11 +11,13 @@ const Problem = z
   })
   .meta({ id: 'DefinitionProblem' })
 
+export const Problems = z.array(Problem)
+
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>
 
 export const PublishedWorkflow = WorkflowWithDefinition.extend({
-  warnings: z.array(Problem).meta({ description: 'Problems that do not prevent publishing' }),
+  warnings: Problems.meta({ description: 'Problems that do not prevent publishing' }),
 }).meta({ id: 'PublishedWorkflow' })
 export type PublishedWorkflow = z.input<typeof PublishedWorkflow>
 
@@ -28,7 +30,7 @@ export const ValidateWorkflow = z.strictObject({
 export type ValidateWorkflow = z.infer<typeof ValidateWorkflow>
 
 export const Validation = z
-  .object({ valid: z.boolean(), errors: z.array(Problem), warnings: z.array(Problem) })
+  .object({ valid: z.boolean(), errors: Problems, warnings: Problems })
   .meta({ description: 'The problems of the definition' })
 export type Validation = z.infer<typeof Validation>
 

@@ -17,7 +17,7 @@ import {
   type WorkflowWithDefinition,
 } from './schema.ts'
 
-const EMPTY_DEFINITION = { version: 1, triggers: [], steps: [] }
+export const EMPTY_DEFINITION = { version: 1, triggers: [], steps: [] }
 
 type Draft = WorkflowRow['draft']
 

@@ -2,7 +2,7 @@ import { adminProcedure, agentProcedure, router, viewerProcedure } from '../../t
 import { rest } from '../../trpc/rest.ts'
 import { empty, omittable } from '../../trpc/schemas.ts'
 import { Run } from '../runs/schema.ts'
-import { createWorkflow, deleteWorkflow, duplicateWorkflow, restoreVersion, updateWorkflow } from './changes.ts'
+import { deleteWorkflow } from './changes.ts'
 import { diffWorkflow } from './diff-definitions.ts'
 import { getWorkflow, getWorkflowVersion, listWorkflowVersions, listWorkflows } from './queries.ts'
 import * as schema from './schema.ts'
@@ -19,17 +19,6 @@ export const workflowsRouter = router({
     .output(schema.Workflows)
     .query(({ ctx, input }) => listWorkflows(ctx.scope, input)),
 
-  create: adminProcedure
-    .meta(
-      rest('POST', '/workflows', 'Create a workflow', {
-        description: 'Creates a draft, which starts no runs until it is published.',
-        status: 201,
-      }),
-    )
-    .input(schema.CreateWorkflow)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => createWorkflow(ctx.scope, input)),
-
   get: viewerProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}', 'Get a workflow', {
@@ -39,16 +28,6 @@ export const workflowsRouter = router({
     .input(schema.WorkflowRef)
     .output(schema.WorkflowWithDefinition)
     .query(({ ctx, input }) => getWorkflow(ctx.scope, input)),
-
-  update: adminProcedure
-    .meta(
-      rest('PATCH', '/workflows/{workflowId}', 'Update a workflow', {
-        description: 'Changes the draft. The published version stays as it is until the draft is published.',
-      }),
-    )
-    .input(schema.UpdateWorkflow)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => updateWorkflow(ctx.scope, input)),
 
   delete: adminProcedure
     .meta(
@@ -91,17 +70,6 @@ export const workflowsRouter = router({
     .output(schema.BulkStartResults)
     .mutation(({ ctx, input }) => bulkStart(ctx.scope, input)),
 
-  duplicate: adminProcedure
-    .meta(
-      rest('POST', '/workflows/{workflowId}/duplicate', 'Duplicate a workflow', {
-        description: 'Copies the draft into a new workflow, without versions and runs.',
-        status: 201,
-      }),
-    )
-    .input(schema.WorkflowRef)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => duplicateWorkflow(ctx.scope, input)),
-
   diff: viewerProcedure
     .meta(
       rest('GET', '/workflows/{workflowId}/diff', 'Compare two versions of a workflow', {
@@ -132,14 +100,4 @@ export const workflowsRouter = router({
     .input(schema.WorkflowVersionRef)
     .output(schema.WorkflowVersion)
     .query(({ ctx, input }) => getWorkflowVersion(ctx.scope, input)),
-
-  restoreVersion: adminProcedure
-    .meta(
-      rest('POST', '/workflows/{workflowId}/versions/{version}/restore', 'Restore a version as the draft', {
-        description: 'Replaces the draft by the definition of the version, and publishes nothing.',
-      }),
-    )
-    .input(schema.RestoreVersion)
-    .output(schema.WorkflowWithDefinition)
-    .mutation(({ ctx, input }) => restoreVersion(ctx.scope, input)),
 })

@@ -142,6 +142,6 @@ describe('npm package', function () {
       ({ stdout }: { stdout: string }) => stdout,
     )
     expect(errors).to.include("'fone' does not exist")
-    expect(errors).to.include(`Did you mean '"api"'?`)
+    expect(errors).to.include(`Type '"ap"' is not assignable`)
   })
 })

@@ -31,6 +31,7 @@ export const COMPONENTS: Record<string, string> = {
   Explanation: 'The chain of causes and effects of a message',
   Workflow: 'A workflow without its definition',
   WorkflowWithDefinition: 'A workflow with the definition of its draft',
+  CheckedWorkflow: 'A workflow with the definition of its draft and the problems of the draft',
   PublishedWorkflow: 'A workflow with its definition and the warnings of publishing it',
   WorkflowVersion: 'A published version of a workflow',
   WorkflowVersionSummary: 'A published version of a workflow, without its definition',
