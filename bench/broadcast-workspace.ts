@@ -36,7 +36,7 @@ export class BroadcastWorkspace {
     const client = new BenchClient(url, 10)
     await client.signUp()
     const provider = await FakeCloudApi.start()
-    const channel = { kind: 'whatsapp', name: 'Bench', ...provider.settings, ...provider.credentials }
+    const channel = { type: 'whatsapp', name: 'Bench', ...provider.settings, ...provider.credentials }
     const { id: channelId, webhookPath } = await client.post<{ id: string; webhookPath: string }>(
       '/api/channels',
       channel,

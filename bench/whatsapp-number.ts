@@ -18,7 +18,7 @@ export class WhatsAppNumber {
   static async connect(client: BenchClient, index: number, baseUrl: string): Promise<WhatsAppNumber> {
     const phoneNumberId = String(100_000 + index)
     const { webhookPath } = await client.post<{ webhookPath: string }>('/api/channels', {
-      kind: 'whatsapp',
+      type: 'whatsapp',
       name: 'Bench',
       phoneNumberId,
       baseUrl,

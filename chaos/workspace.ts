@@ -81,7 +81,7 @@ export async function createChannel(
   providerBehavior: ProviderBehavior,
 ): Promise<{ channelId: string; provider: FakeCloudApi }> {
   const provider = await startProvider(providerBehavior)
-  const channel = { kind: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
+  const channel = { type: 'whatsapp', name: 'Chaos', ...provider.settings, ...provider.credentials }
   const { id: channelId } = await post<{ id: string }>(`${url}/api/channels`, channel, session)
   provider.webhooks.callbackUrl = toInboundUrl(url, channelId)
   return { channelId, provider }

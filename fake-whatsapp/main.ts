@@ -21,7 +21,7 @@ api.control = (call) => answerControlCall(api, call)
 api.onCall = (line) => printTimed(`received ${line}`)
 api.webhooks.onDelivery = (line) => printTimed(`webhook ${line}`)
 api.webhooks.retries = WEBHOOK_RETRIES
-const channel = { kind: 'whatsapp', name: 'Fake WhatsApp', ...api.settings, ...api.credentials }
+const channel = { type: 'whatsapp', name: 'Fake WhatsApp', ...api.settings, ...api.credentials }
 print(`The fake Cloud API is listening on ${api.url}`)
 print(`Connect Parley, started with ALLOW_LOOPBACK_CHANNELS=true: POST /api/channels ${JSON.stringify(channel)}`)
 print(`Then set the webhook: POST ${api.url}/fake/settings {"webhook":"<address of Parley><webhookPath>"}`)

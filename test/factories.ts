@@ -79,7 +79,7 @@ export async function publishWorkflow(
 export function buildChannel(workspace: WorkspaceClient, fields: object = {}): Promise<ApiResponse['body']> {
   nextPhoneNumberId += 1
   return workspace.call('POST', '/api/channels', {
-    kind: 'whatsapp',
+    type: 'whatsapp',
     name: 'Support',
     phoneNumberId: String(1_000_000 + nextPhoneNumberId),
     accessToken: 'access-token',
@@ -102,7 +102,7 @@ export async function buildCloudApiChannel(
 /** ID of the sandbox channel that every workspace has. */
 export async function getSandboxId(workspace: WorkspaceClient): Promise<string> {
   const { items } = await workspace.call('GET', '/api/channels')
-  return items.find(({ kind }: { kind: string }) => kind === 'sandbox').id
+  return items.find(({ type }: { type: string }) => type === 'sandbox').id
 }
 
 /** Creates a message template, on the sandbox channel unless the fields name another. */

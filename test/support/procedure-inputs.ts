@@ -250,7 +250,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'aiProvider.delete': () => ({}),
   'channels.list': () => ({}),
   'channels.create': () => ({
-    kind: 'whatsapp',
+    type: 'whatsapp',
     name: 'N',
     phoneNumberId: '1',
     accessToken: 'a',

@@ -17,7 +17,7 @@ import type { Channel, ChannelRef, CreateChannel, UpdateChannel } from './schema
  * @throws ConflictError `too_many_channels`; InvalidError when the base URL is on this machine or has another port, and the installation does not allow that
  */
 export async function createChannel(scope: Scope, input: CreateChannel): Promise<Channel> {
-  const { kind, name, phoneNumber, apiVersion: version, ...config } = input
+  const { type, name, phoneNumber, apiVersion: version, ...config } = input
   const settings = WhatsappSettings.parse({ ...config, version })
   assertCallableBaseUrl(settings, scope)
   const channelId = newId()
@@ -26,7 +26,7 @@ export async function createChannel(scope: Scope, input: CreateChannel): Promise
     const now = tx.now()
     await tx.query(ChannelRow).insert({
       id: channelId,
-      kind,
+      kind: type,
       name,
       status: 'connected',
       phoneNumber: phoneNumber ?? null,

@@ -5,14 +5,21 @@ import type { Channel, ChannelRef } from './schema.ts'
 
 const NO_SETTINGS = { phoneNumberId: null, wabaId: null, baseUrl: null, version: null }
 
-export function toChannel({ settings, credentials: _sealed, pausedUntil: _pausedUntil, ...row }: ChannelRow): Channel {
-  const isSandbox = row.kind === 'sandbox'
+export function toChannel({
+  settings,
+  credentials: _sealed,
+  pausedUntil: _pausedUntil,
+  kind: type,
+  ...row
+}: ChannelRow): Channel {
+  const isSandbox = type === 'sandbox'
   const { version, ...shown } = WhatsappSettings.safeParse(settings).data ?? NO_SETTINGS
   return {
     ...row,
+    type,
     ...shown,
     apiVersion: version,
-    webhookPath: isSandbox ? null : `/inbound/${row.kind}/${row.id}`,
+    webhookPath: isSandbox ? null : `/inbound/${type}/${row.id}`,
   }
 }
 

@@ -6,7 +6,7 @@ import { phone } from '../contacts/schema.ts'
 export const Channel = z
   .object({
     id,
-    kind: z.enum(['sandbox', 'whatsapp']),
+    type: z.enum(['sandbox', 'whatsapp']),
     name: z.string(),
     status: z.enum(['connected', 'degraded', 'disconnected']),
     statusReason: z.string().nullable(),
@@ -55,7 +55,7 @@ const { phoneNumberId, baseUrl, version } = WhatsappSettings.shape
 const wabaId = WhatsappSettings.shape.wabaId.unwrap()
 
 export const CreateChannel = z.strictObject({
-  kind: z.literal('whatsapp', {
+  type: z.literal('whatsapp', {
     error: ({ input }) =>
       input === undefined ? 'is required: whatsapp' : 'must be whatsapp. Every workspace has its sandbox already',
   }),

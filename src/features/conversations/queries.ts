@@ -14,12 +14,12 @@ import type { Conversation, ConversationRef, ListConversations, ListMessages, Me
 import { isWindowOpen, WINDOW_MS, isWindowOpenSql } from './service-window.ts'
 
 /** Conversation with what the API shows of its channel, contact and run. */
-type ConversationView = ConversationRow & Pick<Conversation, 'channel' | 'contact' | 'activeRunId'>
+type ConversationView = ConversationRow & Pick<Conversation, 'channelType' | 'contact' | 'activeRunId'>
 
 const CONVERSATION_SOURCE: ItemSource = {
   table: sqlFragment`conversations`,
   columns: (tenantId) => sqlFragment`conversations.*,
-    (select ch.kind from channels ch where ch.tenant_id = ${tenantId} and ch.id = conversations.channel_id) as channel,
+    (select ch.kind from channels ch where ch.tenant_id = ${tenantId} and ch.id = conversations.channel_id) as channel_type,
     (select json_build_object('id', c.id, 'name', c.name, 'phone', c.phone) from contacts c
       where c.tenant_id = ${tenantId} and c.id = conversations.contact_id) as contact,
     (select r.id from runs r where r.tenant_id = ${tenantId} and r.conversation_id = conversations.id

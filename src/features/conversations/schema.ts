@@ -44,7 +44,7 @@ export const Conversation = z
     contactId: id,
     status: ConversationStatus,
     channelId: id,
-    channel: z.enum(['sandbox', 'whatsapp']),
+    channelType: z.enum(['sandbox', 'whatsapp']),
     contact: z.object({ id, name: z.string(), phone: z.string().nullable() }),
     assigneeId: id.nullable(),
     unreadCount: z.int(),

@@ -1,12 +1,11 @@
 import { DeadLetter as DeadLetterRow } from '../../models/automation.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
-import { definedFields } from '../../platform/fields.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { advanceJob } from '../automation/jobs.ts'
 import { toEvent } from './store-dead-letter.ts'
-import { countDeadLetters, getDeadLetter, isImpossible } from './queries.ts'
+import { countDeadLetters, getDeadLetter, isImpossible, toColumns } from './queries.ts'
 import type { DeadLetter, DeadLetterRef, RetriedDeadLetters, RetryDeadLetters } from './schema.ts'
 
 /**
@@ -32,7 +31,7 @@ export async function retryDeadLetters(
     const oldest = await tx
       .query(DeadLetterRow)
       .select('id')
-      .where(definedFields(filters))
+      .where(toColumns(filters))
       .orderBy(['failedAt', 'id'])
       .limit(limit)
       .forUpdate()

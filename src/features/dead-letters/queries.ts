@@ -15,10 +15,10 @@ const MESSAGE_LETTERS_MAX = 10
 const COUNT_MAX = 1000
 
 /** Converts a row without the data in its payload. */
-function toDeadLetter({ payload, ...row }: DeadLetterRow): DeadLetter {
+function toDeadLetter({ payload, kind: type, ...row }: DeadLetterRow): DeadLetter {
   const event = getField(payload, 'event')
-  const name = row.kind === 'signal' ? event : getField(event, 'type')
-  return { ...row, messageId: toText(getField(payload, 'messageId')), event: toText(name) }
+  const name = type === 'signal' ? event : getField(event, 'type')
+  return { ...row, type, messageId: toText(getField(payload, 'messageId')), event: toText(name) }
 }
 
 function toText(value: unknown): string | null {
@@ -35,7 +35,7 @@ export async function getDeadLetter(scope: Scope, { deadLetterId }: DeadLetterRe
 /** Lists dead letters, those that failed last first. */
 export async function listDeadLetters(scope: Scope, input: ListDeadLetters): Promise<Page<DeadLetter>> {
   if (isImpossible(input)) return EMPTY_PAGE
-  const { kind, contactId, conversationId } = input
+  const { type, contactId, conversationId } = input
   const page = await readPage<DeadLetterRow>(
     scope,
     {
@@ -43,7 +43,7 @@ export async function listDeadLetters(scope: Scope, input: ListDeadLetters): Pro
       from: sqlFragment`dead_letters`,
       id: sqlFragment`t.id`,
       conditions: [
-        ...(kind === undefined ? [] : [sqlFragment`t.kind = ${kind}`]),
+        ...(type === undefined ? [] : [sqlFragment`t.kind = ${type}`]),
         ...(contactId === undefined ? [] : [sqlFragment`t.contact_id = ${contactId}`]),
         ...(conversationId === undefined ? [] : [sqlFragment`t.conversation_id = ${conversationId}`]),
       ],
@@ -70,7 +70,12 @@ export async function listDeadLettersOfMessage(
 }
 
 export function countDeadLetters(scope: Scope, filters: DeadLetterFilters): Promise<number> {
-  return scope.query(DeadLetterRow).where(definedFields(filters)).resultSize()
+  return scope.query(DeadLetterRow).where(toColumns(filters)).resultSize()
+}
+
+/** Converts filters to the columns that they compare. */
+export function toColumns({ type: kind, contactId, conversationId }: DeadLetterFilters) {
+  return definedFields({ kind, contactId, conversationId })
 }
 
 /** Returns true if no dead letter can match: a malformed ID is treated like an unknown one. */

@@ -25,7 +25,7 @@ const RETRY = {
 
 const RETRY_MANY = {
   status: 202,
-  example: { kind: 'message' },
+  example: { type: 'message' },
   description: 'Retries the oldest dead letters, at most 100, optionally filtered like the list.',
 } as const
 

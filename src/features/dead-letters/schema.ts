@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { id, openEnum, page, pageLimit, timestamp, toPage } from '../../trpc/schemas.ts'
 
-const KINDS = ['message', 'event', 'timer', 'start', 'cancel', 'fail', 'result', 'signal'] as const
+const TYPES = ['message', 'event', 'timer', 'start', 'cancel', 'fail', 'result', 'signal'] as const
 
 export const DeadLetter = z
   .object({
     id: id.meta({ description: 'The ID of the mailbox item' }),
-    kind: openEnum(KINDS).meta({ description: 'What the item was', examples: ['message'] }),
+    type: openEnum(TYPES).meta({ description: 'What the item was', examples: ['message'] }),
     contactId: id.nullable(),
     conversationId: id.nullable(),
-    messageId: id.nullable().meta({ description: 'The message, for the kinds `message` and `event`' }),
+    messageId: id.nullable().meta({ description: 'The message, for the types `message` and `event`' }),
     event: z
       .string()
       .nullable()
@@ -43,10 +43,10 @@ export type DeadLetterRef = z.infer<typeof DeadLetterRef>
 const filters = {
   contactId: id.optional(),
   conversationId: id.optional(),
-  kind: z
-    .enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` })
+  type: z
+    .enum(TYPES, { error: `must be one of ${TYPES.join(', ')}` })
     .optional()
-    .meta({ description: 'Only items of this kind' }),
+    .meta({ description: 'Only items of this type' }),
 }
 
 export const ListDeadLetters = z.strictObject({ ...page, ...filters })

@@ -31,7 +31,7 @@ export async function explainInbound(scope: Scope, message: MessageRow): Promise
     .filter((run) => !debouncing.includes(run) && !isInherited(run, message, { runs, steps }))
     .filter((run) => isConsumedBy(run, message) || steps.some(({ runId }) => runId === run.id))
   const deadLetters = await listDeadLettersOfMessage(scope, message)
-  const links: Link[] = [{ kind: 'sender', ...message.sender }, messageLink(message)]
+  const links: Link[] = [{ type: 'sender', sender: message.sender }, messageLink(message)]
   for (const run of started) links.push(await triggerLink(scope, run, message), runLink(run, 'started'))
   links.push(...debouncing.map((run) => runLink(run, 'debounced')))
   for (const run of consumers) {
@@ -118,7 +118,7 @@ async function evaluationLinks(scope: Scope, message: MessageRow): Promise<Link[
     const { workflowId, version, outcome } = evaluation
     const context = { event, message, compiled: versions.get(`${workflowId}:${version}`) }
     const sentence = describeOutcome(evaluation, context)
-    return { kind: 'evaluation', at, workflowId, workflowName, version, outcome, message: sentence }
+    return { type: 'evaluation', at, workflowId, workflowName, version, outcome, message: sentence }
   })
 }
 
@@ -140,7 +140,7 @@ async function findConsentKeyword(
 ): Promise<InboundEffects['keyword']> {
   const entry = await scope.query(ConsentEntryRow).findOne({ contactId, messageId: id, source: 'keyword' })
   if (entry) return 'changed'
-  const isKeyword = evaluations.some((link) => link.kind === 'evaluation' && link.outcome === 'consent_keyword')
+  const isKeyword = evaluations.some((link) => link.type === 'evaluation' && link.outcome === 'consent_keyword')
   return isKeyword ? 'unchanged' : undefined
 }
 
@@ -156,11 +156,11 @@ async function summarize(scope: Scope, effects: InboundEffects): Promise<string>
   if (started.length > 0) return `Started ${names(started)}`
   if (debouncing.length > 0) return `Was combined with earlier messages by ${names(debouncing)}`
   if (consumers.length > 0) return `Was consumed as a reply by ${names(consumers)}`
-  const [deadLetter] = deadLetters.filter(({ kind }) => kind === 'message')
+  const [deadLetter] = deadLetters.filter(({ type }) => type === 'message')
   if (deadLetter) return describeDeadLetter(deadLetter)
   if (await isPending(scope, message)) return 'Is queued and has not been processed yet'
   const { blocked } = await scope.get(ContactRow, message.contactId)
-  const wasBlocked = evaluations.some((link) => link.kind === 'evaluation' && link.outcome === 'contact_blocked')
+  const wasBlocked = evaluations.some((link) => link.type === 'evaluation' && link.outcome === 'contact_blocked')
   if (wasBlocked || (blocked && evaluations.length === 0)) return 'Started nothing: the contact is blocked'
   if (evaluations.length > 0) return 'Started nothing: each evaluated workflow has a reason not to start'
   const isOld = message.createdAt < addMs(scope.now(), -EVALUATION_RETENTION_MS)

@@ -97,12 +97,12 @@ async function findBroadcastOrigin(scope: Scope, message: MessageRow): Promise<O
   const broadcast = await scope.find(BroadcastRow, message.broadcastId)
   if (!broadcast) return undefined
   const { id, name, status } = broadcast
-  return { by: `the broadcast "${name}"`, links: [{ kind: 'broadcast', id, name, status }] }
+  return { by: `the broadcast "${name}"`, links: [{ type: 'broadcast', id, name, status }] }
 }
 
 function toSenderOrigin({ sender: { type, id, name } }: MessageRow): Origin {
   return {
     by: (type === 'user' || type === 'key') && name ? name : (SENDERS[type] ?? type),
-    links: [{ kind: 'sender', type, id, name }],
+    links: [{ type: 'sender', sender: { type, id, name } }],
   }
 }

@@ -7,12 +7,12 @@ import { describeTrigger } from './describe-trigger.ts'
 import type { DeadLetter } from '../dead-letters/schema.ts'
 import type { Link } from './schema.ts'
 
-type Relation = Extract<Link, { kind: 'run' }>['relation']
+type Relation = Extract<Link, { type: 'run' }>['relation']
 
 export function runLink(run: RunDetails, relation: Relation): Link {
   const { id, workflowId, workflowName, workflowVersion: version, status, replayOf, parentRunId } = run
   const at = run.startedAt ?? run.createdAt
-  return { kind: 'run', at, id, workflowId, workflowName, version, status, relation, parentRunId, replayOf }
+  return { type: 'run', at, id, workflowId, workflowName, version, status, relation, parentRunId, replayOf }
 }
 
 type PreviousStep = Pick<StepRow, 'index' | 'stepId' | 'type' | 'branch'>
@@ -22,29 +22,29 @@ export function stepLink(step: StepRow, previous: PreviousStep | undefined): Lin
   const after = previous
     ? { index: previous.index, stepId: previous.stepId, type: previous.type, branch: previous.branch }
     : null
-  return { kind: 'step', at, id, index, stepId, name, type, status, branch, after }
+  return { type: 'step', at, id, index, stepId, name, stepType: type, status, branch, after }
 }
 
 export function eventLink(run: RunDetails, message: MessageRow | undefined): Link {
   const { triggerEventId: id, trigger, createdAt: at, startedBy } = run
   const summary = message ? { id: message.id, body: message.body } : null
   const starter = { type: startedBy.type, id: startedBy.id }
-  return { kind: 'event', at, id, type: trigger.type, message: summary, startedBy: starter }
+  return { type: 'event', at, id, eventType: trigger.type, message: summary, startedBy: starter }
 }
 
 export async function triggerLink(scope: Scope, run: RunDetails, message: MessageRow | undefined): Promise<Link> {
   const { workflowId, workflowVersion: version, trigger } = run
   const compiled = (await loadVersions(scope, [{ workflowId, version }])).get(`${workflowId}:${version}`)
   const sentence = describeTrigger({ trigger, body: message?.body ?? null, compiled })
-  return { kind: 'trigger', type: trigger.type, message: sentence }
+  return { type: 'trigger', triggerType: trigger.type, message: sentence }
 }
 
 export function messageLink({ id, direction, body, status, error, createdAt }: MessageRow): Link {
-  return { kind: 'message', at: createdAt, id, direction, body, status, error: toPublicError(error) }
+  return { type: 'message', at: createdAt, id, direction, body, status, error: toPublicError(error) }
 }
 
-export function deadLetterLink({ id, failedAt: at, kind: item, attempts, error }: DeadLetter): Link {
-  return { kind: 'dead_letter', at, id, item, attempts, error: { code: error.code, message: error.message } }
+export function deadLetterLink({ id, failedAt: at, type: itemType, attempts, error }: DeadLetter): Link {
+  return { type: 'dead_letter', at, id, itemType, attempts, error: { code: error.code, message: error.message } }
 }
 
 type StatusChange = { status: string; at: Date; error: MessageRow['error'] }
@@ -57,7 +57,7 @@ export async function statusLinks(scope: Scope, message: MessageRow): Promise<Li
   const others = listOwnStatuses(message).filter(({ status }) => !reportedStatuses.has(status))
   return [...others, ...reported]
     .sort((a, b) => a.at.getTime() - b.at.getTime() || ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
-    .map(({ status, at, error }) => ({ kind: 'status', at, status, error: toPublicError(error) }))
+    .map(({ status, at, error }) => ({ type: 'status', at, status, error: toPublicError(error) }))
 }
 
 const ORDER = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'canceled']

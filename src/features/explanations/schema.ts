@@ -87,22 +87,22 @@ export type ListTriggerEvaluations = z.infer<typeof ListTriggerEvaluations>
 const named = z.object({ type: z.string(), id: id.nullable(), name: z.string().nullable() })
 const failure = z.object({ code: z.string(), message: z.string() }).nullable()
 
-const Link = z.discriminatedUnion('kind', [
+const Link = z.discriminatedUnion('type', [
   z
     .object({
-      kind: z.literal('event'),
+      type: z.literal('event'),
       at: timestamp,
       id: id.meta({ description: 'Deduplication ID: the same event never starts a workflow twice' }),
-      type: z.string(),
+      eventType: z.string(),
       message: z.object({ id, body: z.string().nullable() }).nullable(),
       startedBy: RunStarter,
     })
     .meta({ description: 'The event that started the chain' }),
   z
-    .object({ kind: z.literal('trigger'), type: z.string(), message: z.string() })
+    .object({ type: z.literal('trigger'), triggerType: z.string(), message: z.string() })
     .meta({ description: 'The trigger that the event matched' }),
   z.object({
-    kind: z.literal('run'),
+    type: z.literal('run'),
     at: timestamp,
     id,
     workflowId: id,
@@ -116,13 +116,13 @@ const Link = z.discriminatedUnion('kind', [
     replayOf: id.nullable(),
   }),
   z.object({
-    kind: z.literal('step'),
+    type: z.literal('step'),
     at: timestamp,
     id,
     index: z.int(),
     stepId: z.string(),
     name: z.string().nullable(),
-    type: z.string(),
+    stepType: z.string(),
     status: z.string(),
     branch: z.string().nullable(),
     after: z
@@ -131,11 +131,11 @@ const Link = z.discriminatedUnion('kind', [
       .meta({ description: 'The previous step, and the branch it took' }),
   }),
   z
-    .object({ kind: z.literal('sender'), ...named.shape })
+    .object({ type: z.literal('sender'), sender: named })
     .meta({ description: 'The sender, unless a workflow sent the message' }),
-  z.object({ kind: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
+  z.object({ type: z.literal('broadcast'), id, name: z.string(), status: z.string() }),
   z.object({
-    kind: z.literal('message'),
+    type: z.literal('message'),
     at: timestamp,
     id,
     direction: z.enum(['inbound', 'outbound', 'internal']),
@@ -143,10 +143,10 @@ const Link = z.discriminatedUnion('kind', [
     status: z.string(),
     error: failure,
   }),
-  z.object({ kind: z.literal('status'), at: timestamp, status: z.string(), error: failure }),
+  z.object({ type: z.literal('status'), at: timestamp, status: z.string(), error: failure }),
   z
     .object({
-      kind: z.literal('evaluation'),
+      type: z.literal('evaluation'),
       at: timestamp,
       workflowId: id,
       workflowName: z.string().nullable(),
@@ -157,10 +157,10 @@ const Link = z.discriminatedUnion('kind', [
     .meta({ description: 'A workflow that the message did not start' }),
   z
     .object({
-      kind: z.literal('dead_letter'),
+      type: z.literal('dead_letter'),
       at: timestamp,
       id,
-      item: z.string().meta({ description: 'The kind of the item', examples: ['message'] }),
+      itemType: z.string().meta({ description: 'The type of the item', examples: ['message'] }),
       attempts: z.int(),
       error: z.object({ code: z.string(), message: z.string() }),
     })

@@ -99,7 +99,7 @@ const DEFINITIONS: BuiltinDefinition[] = [
 export const BUILTIN_TOOLS: Tool[] = DEFINITIONS.map((tool, index) => ({
   ...tool,
   id: `0199c0de-b111-7000-8000-${String(index + 1).padStart(12, '0')}`,
-  kind: 'builtin',
+  type: 'builtin',
   config: null,
   enabled: true,
   createdAt: null,

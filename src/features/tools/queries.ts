@@ -8,7 +8,7 @@ import { StepError } from '../../engine/language/step-error.ts'
 
 function toTool(row: ToolRow): Tool {
   const { sealedHeaders: _, config, ...shown } = row
-  return { ...shown, kind: 'http', config: redactConfig(config) }
+  return { ...shown, type: 'http', config: redactConfig(config) }
 }
 
 export async function getTool(scope: Scope, { toolId }: ToolRef): Promise<Tool> {

@@ -10,7 +10,7 @@ export const Tool = z
     name: z.string(),
     title: z.string(),
     description: z.string(),
-    kind: z.enum(['builtin', 'http']),
+    type: z.enum(['builtin', 'http']),
     inputSchema: storedSchema.meta({ description: 'JSON Schema of the input' }),
     outputSchema: storedSchema.meta({ description: 'JSON Schema of the output' }),
     effect: effect.meta({ description: 'The kind of side effect of a call' }),

@@ -43,7 +43,12 @@ describe('conversations API', () => {
     const phone = newPhone()
     const id = await receive(phone, 'one')
     await receive(phone, 'two')
-    expect(await get(id)).to.include({ status: 'active', unreadCount: 2, canSendFreeform: true, channel: 'sandbox' })
+    expect(await get(id)).to.include({
+      status: 'active',
+      unreadCount: 2,
+      canSendFreeform: true,
+      channelType: 'sandbox',
+    })
     const { unreadCount } = await owner.call('POST', `/api/conversations/${id}/read`, {})
     expect(unreadCount).to.equal(0)
   })

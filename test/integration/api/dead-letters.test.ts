@@ -42,7 +42,7 @@ describe('dead letters', () => {
       expect(total).to.equal(1)
       const { id, failedAt, createdAt, ...letter } = items[0]
       expect(letter).to.deep.equal({
-        kind: 'message',
+        type: 'message',
         contactId,
         conversationId: message.conversationId,
         messageId: message.id,
@@ -73,7 +73,7 @@ describe('dead letters', () => {
       expect(JSON.stringify(await list())).to.not.match(/\+49|a secret|insert|select/i)
     })
 
-    it('pages through the newest failures first and filters by contact, conversation and kind', async () => {
+    it('pages through the newest failures first and filters by contact, conversation and type', async () => {
       const broken = await breakSteps(app)
       const first = await sendAsCustomer(workspace, { phone: newPhone(), body: 'one' })
       await exhaustAttempts(app)
@@ -87,10 +87,10 @@ describe('dead letters', () => {
       const ofOne = await list(`conversationId=${first.conversationId}`)
       expect([messageIds(ofOne), ofOne.total]).to.deep.equal([[first.id], 1])
       const { contactId } = await workspace.call('GET', `/api/conversations/${second.conversationId}`)
-      expect(messageIds(await list(`contactId=${contactId}&kind=message`))).to.deep.equal([second.id])
-      expect(await list('kind=timer')).to.deep.equal({ items: [], total: 0 })
+      expect(messageIds(await list(`contactId=${contactId}&type=message`))).to.deep.equal([second.id])
+      expect(await list('type=timer')).to.deep.equal({ items: [], total: 0 })
       expect(await list('contactId=nobody')).to.deep.equal({ items: [], total: 0 })
-      expect((await workspace.request('GET', '/api/dead-letters?kind=letter')).status).to.equal(400)
+      expect((await workspace.request('GET', '/api/dead-letters?type=letter')).status).to.equal(400)
     })
 
     it('lists an item of an unknown form with the paths that are invalid', async () => {
@@ -103,7 +103,7 @@ describe('dead letters', () => {
       await exhaustAttempts(app)
       const { items } = await list()
       expect(
-        items.map(({ kind, error }: ApiResponse['body']) => [kind, error.code, error.message]),
+        items.map(({ type, error }: ApiResponse['body']) => [type, error.code, error.message]),
       ).to.have.deep.members([
         [
           'letter',
@@ -155,7 +155,7 @@ describe('dead letters', () => {
       await exhaustAttempts(app)
       const { items } = await list()
       expect(items.length).to.equal(1)
-      expect(items[0]).to.include({ id, kind: 'timer', runId: run.id, workflowId: run.workflowId })
+      expect(items[0]).to.include({ id, type: 'timer', runId: run.id, workflowId: run.workflowId })
     })
   })
 
@@ -266,7 +266,7 @@ describe('dead letters', () => {
       }
       await broken.repair()
       const retry = (body: object) => workspace.call('POST', '/api/dead-letters/retry', body)
-      expect(await retry({ kind: 'timer' })).to.deep.equal({ retried: 0, remaining: 0 })
+      expect(await retry({ type: 'timer' })).to.deep.equal({ retried: 0, remaining: 0 })
       expect(await retry({ conversationId: conversations[2] })).to.deep.equal({ retried: 1, remaining: 0 })
       expect(await retry({ limit: 1 })).to.deep.equal({ retried: 1, remaining: 1 })
       await app.work()
@@ -287,7 +287,7 @@ describe('dead letters', () => {
     const statuses = async (member: WorkspaceClient) => [
       (await member.request('GET', '/api/dead-letters')).status,
       (await member.request('GET', `/api/dead-letters/${id}`)).status,
-      (await member.request('POST', '/api/dead-letters/retry', { kind: 'timer' })).status,
+      (await member.request('POST', '/api/dead-letters/retry', { type: 'timer' })).status,
       (await member.request('POST', `/api/dead-letters/${UNKNOWN_ID}/retry`, {})).status,
       (await member.request('POST', `/api/dead-letters/${UNKNOWN_ID}/discard`, {})).status,
     ]

@@ -7,7 +7,7 @@ import { deadLetterMessage } from '../../support/dead-letters.ts'
 import { listMessages, listRuns } from '../../support/queries.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
-type Link = { kind: string; [field: string]: unknown }
+type Link = { type: string; [field: string]: unknown }
 
 const PRICES = {
   triggers: [{ type: 'message_received', match: { mode: 'contains', values: ['price', 'precio'] } }],
@@ -65,15 +65,15 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     expect(explanation.messageId).to.equal(messageId)
     return explanation
   }
-  const kinds = (links: Link[]) => links.map(({ kind }) => kind)
-  const find = (links: Link[], kind: string) => links.find((link) => link.kind === kind)
+  const types = (links: Link[]) => links.map(({ type }) => type)
+  const find = (links: Link[], type: string) => links.find((link) => link.type === type)
 
   it("the explanation of a workflow's message links its event, trigger, run, step and statuses", async () => {
     const requestId = await receive('the price, please')
     await receive('cake')
     const { summary, links } = await explain(await newestMessageId())
     expect(summary).to.equal('Sent by step "answer" of the workflow "Prices", version 1')
-    expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message', 'status'])
+    expect(types(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message', 'status'])
     expect(find(links, 'event')).to.deep.include({ message: { id: requestId, body: 'the price, please' } })
     expect(find(links, 'trigger')).to.deep.include({ message: 'The message contains "price"' })
     expect(find(links, 'run')).to.deep.include({ workflowId, workflowName: 'Prices', version: 1, status: 'completed' })
@@ -83,7 +83,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
       name: 'Tell the price',
       after: { index: 0, stepId: 'which', type: 'ask', branch: 'cake' },
     })
-    const statuses = links.filter(({ kind }) => kind === 'status').map(({ status }) => status)
+    const statuses = links.filter(({ type }) => type === 'status').map(({ status }) => status)
     expect(statuses).to.deep.equal(['queued', 'sent', 'delivered'])
   })
 
@@ -101,7 +101,10 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     const message = await owner.call('POST', path, { body: 'Hi, I am a person' })
     const { summary, links } = await explain(message.id)
     expect(summary).to.equal('Sent by Ada')
-    expect(links[0]).to.deep.equal({ kind: 'sender', type: 'user', id: owner.userId, name: 'Ada' })
+    expect(links[0]).to.deep.equal({
+      type: 'sender',
+      sender: { type: 'user', id: owner.userId, name: 'Ada' },
+    })
   })
 
   it('the explanation of a replayed message states that another workflow started the original run', async () => {
@@ -117,7 +120,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     await app.work()
     const { links } = await explain(await newestMessageId())
     expect(find(links, 'trigger')).to.deep.include({
-      type: 'workflow',
+      triggerType: 'workflow',
       message: 'A run of another workflow started the workflow',
     })
   })
@@ -126,7 +129,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     const messageId = await receive('el precio')
     const { summary, links } = await explain(messageId)
     expect(summary).to.equal('Started "Prices"')
-    expect(kinds(links)).to.deep.equal(['sender', 'message', 'trigger', 'run'])
+    expect(types(links)).to.deep.equal(['sender', 'message', 'trigger', 'run'])
     expect(links[2]).to.deep.include({ message: 'The message contains "precio"' })
     expect(links[3]).to.deep.include({ relation: 'started', workflowId })
   })
@@ -168,7 +171,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     }
     await app.work()
     const { links } = await explain(reply)
-    expect(links.filter(({ kind }) => kind === 'run').map(({ id }) => id)).to.deep.equal([run.id])
+    expect(links.filter(({ type }) => type === 'run').map(({ id }) => id)).to.deep.equal([run.id])
   })
 
   it('the explanation of an invalid reply links the run that asked again', async () => {
@@ -183,7 +186,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     const messageId = await receive('hi')
     const { summary, links } = await explain(messageId)
     expect(summary).to.equal('Started nothing: each evaluated workflow has a reason not to start')
-    expect(kinds(links)).to.deep.equal(['sender', 'message', 'evaluation'])
+    expect(types(links)).to.deep.equal(['sender', 'message', 'evaluation'])
     expect(links[2]).to.deep.include({
       workflowId,
       workflowName: 'Prices',
@@ -206,7 +209,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     await receive('note it')
     const { summary, links } = await explain(await newestMessageId())
     expect(summary).to.equal('Written by step "note" of the workflow "Notes", version 1')
-    expect(kinds(links)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message'])
+    expect(types(links)).to.deep.equal(['event', 'trigger', 'run', 'step', 'message'])
   })
 
   it('the explanation of a message includes every workflow in the chain that called each other', async () => {
@@ -216,11 +219,11 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     const match = { mode: 'exact', values: ['deep'] }
     await publish('Outer', { triggers: [{ type: 'message_received', match }], steps: [call] })
     const messageId = await receive('deep')
-    expect((await explain(messageId)).links.filter(({ kind }) => kind === 'run')).to.have.length(1)
+    expect((await explain(messageId)).links.filter(({ type }) => type === 'run')).to.have.length(1)
     const { summary, links } = await explain(await newestMessageId())
     expect(summary).to.equal('Sent by step "reply" of the workflow "Inner", version 1')
-    expect(kinds(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'run', 'step', 'message'])
-    expect(links[0]).to.deep.include({ type: 'message_received', message: { id: messageId, body: 'deep' } })
+    expect(types(links).slice(0, 6)).to.deep.equal(['event', 'trigger', 'run', 'run', 'step', 'message'])
+    expect(links[0]).to.deep.include({ eventType: 'message_received', message: { id: messageId, body: 'deep' } })
     expect(links[1]).to.deep.include({ message: 'The message is "deep"' })
     expect(links[2]).to.deep.include({ workflowName: 'Outer', relation: 'called', parentRunId: null })
     expect(links[3]).to.deep.include({ workflowName: 'Inner', relation: 'sent', parentRunId: links[2]?.['id'] })
@@ -257,7 +260,7 @@ describe('GET /api/messages/{messageId}/explanation', () => {
     expect(find(links, 'dead_letter')).to.deep.include({
       id: items[0].id,
       at: items[0].failedAt,
-      item: 'message',
+      itemType: 'message',
       attempts: 5,
       error: { code, message },
     })

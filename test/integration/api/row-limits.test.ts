@@ -70,7 +70,7 @@ describe('limits of rows', function () {
       prepare: () =>
         Promise.resolve((number) =>
           post('/api/channels', {
-            kind: 'whatsapp',
+            type: 'whatsapp',
             name: `name ${number}`,
             phoneNumberId: String(7_000_000 + number),
             accessToken: 'access-token',

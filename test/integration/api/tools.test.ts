@@ -47,7 +47,7 @@ describe('tools API', () => {
       'time.now',
     ])
     for (const tool of tools) {
-      expect(tool).to.include({ kind: 'builtin', enabled: true })
+      expect(tool).to.include({ type: 'builtin', enabled: true })
       expect([tool.inputSchema.type, tool.outputSchema.type]).to.deep.equal(['object', 'object'])
       expect(['read', 'write', 'external_send']).to.include(tool.effect)
       expect((await owner.request('GET', `/api/tools/${tool.id}`)).body).to.deep.equal(tool)
@@ -82,9 +82,9 @@ describe('tools API', () => {
   it('POST /api/tools creates an HTTP tool that is listed after the built-in tools', async () => {
     const { status, body } = await create({ name: 'quote' })
     expect(status).to.equal(201)
-    expect(body).to.deep.include({ ...QUOTE, config: REDACTED_CONFIG, name: 'quote', kind: 'http', enabled: true })
+    expect(body).to.deep.include({ ...QUOTE, config: REDACTED_CONFIG, name: 'quote', type: 'http', enabled: true })
     const { items } = await app.client(owner).tools.list.query({})
-    expect(items.filter(({ kind }) => kind === 'http').map(({ name }) => name)).to.deep.equal(['quote'])
+    expect(items.filter(({ type }) => type === 'http').map(({ name }) => name)).to.deep.equal(['quote'])
     expect(items.at(-1)?.name).to.equal('quote')
   })
 
@@ -203,7 +203,7 @@ describe('tools API', () => {
       { name: '1st' },
       { title: '' },
       { effect: 'maybe' },
-      { kind: 'builtin' },
+      { type: 'builtin' },
     ]
     for (const fields of invalid) {
       const { status, body } = await create({ name: 'fine', ...fields })

@@ -200,7 +200,7 @@ describe('API keys', () => {
     expect(sent.body.sender).to.deep.equal(sender)
     const { summary, links } = await workspace.call('GET', `/api/messages/${sent.body.id}/explanation`)
     expect(summary).to.include('Sent by Shop')
-    expect(links).to.deep.include({ kind: 'sender', ...sender })
+    expect(links).to.deep.include({ type: 'sender', sender })
   })
 
   it('write nothing to a contact that opted out of automated messages, to whom a member may reply', async () => {

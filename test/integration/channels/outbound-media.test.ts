@@ -247,7 +247,7 @@ describe('messages with a stored file', () => {
   it('are delivered in the sandbox without an upload', async () => {
     const { id: mediaId } = await upload(PNG_HEAD)
     const { items } = await workspace.call('GET', '/api/channels')
-    const sandbox = items.find(({ kind }: { kind: string }) => kind === 'sandbox').id
+    const sandbox = items.find(({ type }: { type: string }) => type === 'sandbox').id
     await sendAsCustomer(workspace, { phone })
     await app.work()
     const message = await send({ channelId: sandbox, media: { type: 'image', mediaId } })

@@ -56,7 +56,7 @@ describe('outbound message with an unknown delivery result', () => {
     expect(await listEventTypes()).to.deep.equal(['message.queued', 'message.failed'])
     const explanation = await workspace.call('GET', `/api/messages/${sentMessageId()}/explanation`)
     expect(explanation.summary).to.equal('Sent by step "answer" of the workflow "Answer", version 1')
-    expect(explanation.links.at(-1)).to.deep.include({ kind: 'status', status: 'failed' })
+    expect(explanation.links.at(-1)).to.deep.include({ type: 'status', status: 'failed' })
     expect(explanation.links.at(-1).error.code).to.equal('delivery_unknown')
   })
 

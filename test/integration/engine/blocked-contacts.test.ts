@@ -130,7 +130,7 @@ describe('blocked contact', () => {
     const { summary, links } = await workspace.call('GET', `/api/messages/${id}/explanation`)
     expect(summary).to.equal('Started nothing: the contact is blocked')
     expect(links.at(-1)).to.include({
-      kind: 'evaluation',
+      type: 'evaluation',
       outcome: 'contact_blocked',
       message: 'The contact was blocked. Unblock it to let workflows start',
     })

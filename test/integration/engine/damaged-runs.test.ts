@@ -129,6 +129,6 @@ describe('run with corrupt state', () => {
     expect(await listSentBodies(workspace, conversationId)).to.deep.equal(['hello!', 'again!'])
     expect(await mailboxItems()).to.deep.equal([])
     const { items } = await workspace.call('GET', '/api/dead-letters')
-    expect(items.map(({ kind }: { kind: string }) => kind)).to.deep.equal(['event'])
+    expect(items.map(({ type }: { type: string }) => type)).to.deep.equal(['event'])
   })
 })

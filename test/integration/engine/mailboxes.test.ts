@@ -617,7 +617,7 @@ describe('mailbox processing', () => {
     const { conversationId } = await createCustomer()
     const id = await insertItem(workspace, conversationId, { kind: 'letter', payload: {} })
     await exhaustAttempts(app)
-    const isDead = { id, kind: 'letter', attempts: 5 }
+    const isDead = { id, type: 'letter', attempts: 5 }
     expect(await workspace.call('GET', `/api/dead-letters/${id}`)).to.include(isDead)
     expect((await post(`/api/dead-letters/${id}/retry`)).status).to.equal(202)
     expect((await workspace.call('GET', '/api/dead-letters')).total).to.equal(0)

@@ -56,7 +56,7 @@ describe('a published workflow that cannot be executed', () => {
       const { links, summary } = await explainMessage()
       expect(summary).to.equal('Started nothing: each evaluated workflow has a reason not to start')
       expect(links.at(-1)).to.include({
-        kind: 'evaluation',
+        type: 'evaluation',
         workflowId: id,
         outcome: 'workflow_unusable',
         message:

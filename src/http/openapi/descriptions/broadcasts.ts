@@ -135,7 +135,7 @@ export const BROADCASTS: FieldTexts = {
     settledBy: 'Whether the provider reported the outcome or a member stated it; null before',
   },
   channel: {
-    kind: 'The provider of the channel; `sandbox` is the simulated phone that each workspace has',
+    type: 'The provider of the channel; `sandbox` is the simulated phone that each workspace has',
     name: 'Name of the channel, up to 120 characters',
     status: 'Whether messages can be sent: `degraded` after errors of the provider, `disconnected` by a request',
     statusReason: 'Why it is not connected, in words; null if it is',

@@ -88,7 +88,7 @@ export const MESSAGING: FieldTexts = {
   optIn: KEYWORDS,
   conversation: {
     status: '`active`, `snoozed` until `snoozedUntil`, or `closed`',
-    channel: 'Kind of the channel of the conversation',
+    channelType: 'Type of the channel of the conversation',
     contact: 'The contact of the conversation',
     unreadCount: 'Number of messages from the contact since the conversation was read',
     lastMessage: 'The newest message or note; null in an empty conversation',
