@@ -1,7 +1,15 @@
 import type { Middleware } from 'koa'
 import { ANSWERED, type Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
-import { LIVENESS_PATH, OPENAPI_PATH, POSTMAN_PATH, READINESS_PATH, TRPC_ALIAS_PREFIX, TRPC_PREFIX } from './paths.ts'
+import {
+  LIVENESS_PATH,
+  OPENAPI_PATH,
+  POSTMAN_PATH,
+  MCP_PATH,
+  READINESS_PATH,
+  TRPC_ALIAS_PREFIX,
+  TRPC_PREFIX,
+} from './paths.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
 /**
@@ -45,6 +53,7 @@ function listWords(router: AppRouter): ReadonlySet<string> {
     READINESS_PATH,
     OPENAPI_PATH,
     POSTMAN_PATH,
+    MCP_PATH,
   ]
   return new Set([...[...paths, ...fixed].flatMap((path) => path.split('/')), ...listProcedures(router).keys()])
 }

@@ -8,6 +8,8 @@ export const TRPC_PREFIX = '/trpc'
 export const TRPC_ALIAS_PREFIX = `${API_PREFIX}/trpc`
 export const LIVENESS_PATH = '/healthz'
 export const READINESS_PATH = '/readyz'
+/** The endpoint of assistants. */
+export const MCP_PATH = '/mcp'
 export const OPENAPI_PATH = '/openapi.json'
 /** The operations of the OpenAPI document as a collection of Postman. */
 export const POSTMAN_PATH = '/postman.json'
@@ -32,9 +34,9 @@ export function listBatchedProcedures(path: string): string[] | undefined {
   return prefix === undefined ? undefined : path.slice(prefix.length + 1).split(',')
 }
 
-/** Returns true for the paths of procedures, whichever endpoint serves them. */
+/** Returns true for the paths at which procedures are called, whichever endpoint serves them. */
 export function isApi(path: string): boolean {
-  return isUnder(path, API_PREFIX) || isUnder(path, TRPC_PREFIX)
+  return isUnder(path, API_PREFIX) || isUnder(path, TRPC_PREFIX) || path === MCP_PATH
 }
 
 /** Returns true for the paths of the documentation. */

@@ -17,6 +17,7 @@ import {
   isDocs,
   isUnder,
   listBatchedProcedures,
+  MCP_PATH,
   OPENAPI_PATH,
   POSTMAN_PATH,
   TRPC_PREFIX,
@@ -29,12 +30,12 @@ export const BATCH_MAX = 10
 
 /** Calls that are charged together: to a tier and those before it, or at `/trpc` to the caller. */
 /** Paths outside `/api` whose requests consume the general tier. */
-const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, OPENAPI_PATH, POSTMAN_PATH])
+const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, OPENAPI_PATH, POSTMAN_PATH, MCP_PATH])
 
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
 /**
- * Derives the costs from the procedures. Every call under `/api`, of the pages and of the OpenAPI document consumes the
+ * Derives the costs from the procedures. Every call under `/api`, of assistants, of the pages and of the OpenAPI document consumes the
  * general tier; one of authentication consumes the tier of its procedure first, and an unknown path under `/api/auth`
  * the `auth` tier. At `/trpc` only those of authentication consume tiers.
  */

@@ -26,6 +26,7 @@ import { allowOrigins, rejectCrossOrigin } from './security/origin.ts'
 import { createContexts, type Identify, type RequestScopes } from './request-context.ts'
 import { addDownloads, type DownloadRoute } from './download-routes.ts'
 import { API_PREFIX, EVENTS_STREAM_PATH, isUnder } from './paths.ts'
+import { mcpEndpoint } from './mcp/mcp-endpoint.ts'
 import { requestId } from './request-id.ts'
 import { eventsRoute } from './subscriptions/events-route.ts'
 import { addOperations } from './rest.ts'
@@ -98,6 +99,8 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(outsideApi(openapiRoute(readOpenApi)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
   const chargeSession = createChargeSession(dependencies.limits)
+  const openContext = (ctx: Koa.Context) => contexts.openForStream(ctx, null)
+  koa.use(outsideApi(mcpEndpoint(router, { openContext, log })))
   koa.use(trpcEndpoint(router, { openContext: contexts.openForTrpc, chargeSession, admission }))
   koa.use(routes.middleware())
   koa.on('error', (error: Error) => logFailure(log, error, 'response failed'))

@@ -125,7 +125,7 @@ async function claim(tx: Scope, request: KeyedRequest): Promise<Serialized | und
 }
 
 /** @throws UnprocessableError `idempotency_key_reused` */
-async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
+export async function findAnswer(scope: Scope, { key, route, hash }: KeyedRequest): Promise<Serialized | undefined> {
   const [existing] = await scope.sql<{ requestHash: Buffer; response: Serialized }>('findAnswer')`
     select request_hash, response from idempotency_keys
     where tenant_id = ${scope.tenantId} and route = ${route} and key = ${key}

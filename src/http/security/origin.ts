@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa'
 import { ForbiddenError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import { findKey } from '../api-key.ts'
+import { MCP_PATH } from '../paths.ts'
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPOSED = [
@@ -30,6 +31,9 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
       'X-Request-Id',
       'trpc-accept',
       'Last-Event-Id',
+      'Mcp-Protocol-Version',
+      'Mcp-Method',
+      'Mcp-Name',
     ],
     exposeHeaders: EXPOSED,
     maxAge: 600,
@@ -50,8 +54,8 @@ export function allowOrigins(origins: ReadonlySet<string>): Middleware {
 export function rejectCrossOrigin(origins: ReadonlySet<string>, log: Logger): Middleware {
   const logged = new Set<string>()
   return function checkOrigin(ctx, next) {
-    // A page cannot send a key of which it does not know.
-    if (SAFE_METHODS.has(ctx.method) || findKey(ctx)) return next()
+    // A page cannot send a key of which it does not know. The protocol of assistants wants the check all the same.
+    if (SAFE_METHODS.has(ctx.method) || (findKey(ctx) && ctx.path !== MCP_PATH)) return next()
     if (!isTrusted(ctx, origins)) throw new ForbiddenError()
     const origin = ctx.get('origin')
     if (ctx.get('sec-fetch-site') === 'cross-site' && origins.has(origin) && !logged.has(origin)) {

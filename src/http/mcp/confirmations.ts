@@ -1,0 +1,68 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { equalsTimingSafe } from '../../platform/security/tokens.ts'
+import type { Secrets } from '../../platform/security/secrets.ts'
+import { addMs, MINUTE } from '../../platform/time.ts'
+
+/** Time in which a preview may be confirmed. */
+export const CONFIRM_WITHIN_MS = 10 * MINUTE
+const PURPOSE = 'confirmation of a call of an assistant'
+/** 128 bits. */
+const HASH_LENGTH = 22
+
+/** A call to confirm: who makes it and its exact input. */
+export type PreviewedCall = { workspaceId: string; keyId: string; operationId: string; input: object }
+
+/** The parts of a handle: `id` is different for each preview, `shown` the hash of what the preview showed. */
+type Handle = { expires: string; id: string; shown: string }
+
+/**
+ * Signs a preview. The handle needs no storage: it has the time at which it expires, the hash of what was shown, and a code
+ * over both and the call, which only this installation can make.
+ */
+export function signPreview(
+  secrets: Secrets,
+  call: PreviewedCall,
+  { shown, now }: { shown: unknown; now: Date },
+): { handle: string; expiresAt: Date } {
+  const expiresAt = addMs(now, CONFIRM_WITHIN_MS)
+  const handle = {
+    expires: expiresAt.getTime().toString(36),
+    id: randomBytes(12).toString('base64url'),
+    shown: hashContent(shown),
+  }
+  return { handle: [handle.expires, handle.id, handle.shown, sign(secrets, call, handle)].join('.'), expiresAt }
+}
+
+/** Returns the parts of the handle of exactly this call, before it expires; undefined for any other text. */
+export function openHandle(
+  secrets: Secrets,
+  call: PreviewedCall,
+  { text, now }: { text: string; now: Date },
+): Handle | undefined {
+  const [expires = '', id = '', shown = '', code = '', ...others] = text.split('.')
+  const handle = { expires, id, shown }
+  if (others.length > 0 || !equalsTimingSafe(code, sign(secrets, call, handle))) return undefined
+  return Number.parseInt(expires, 36) > now.getTime() ? handle : undefined
+}
+
+function sign(secrets: Secrets, call: PreviewedCall, { expires, id, shown }: Handle): string {
+  const { workspaceId, keyId, operationId, input } = call
+  const signed = [workspaceId, keyId, operationId, hashContent(input), expires, id, shown]
+  return secrets.authenticate(JSON.stringify(signed), PURPOSE).slice(0, HASH_LENGTH)
+}
+
+/** Hashes JSON data. The order of names in objects does not count. */
+export function hashContent(content: unknown): string {
+  const text = JSON.stringify(content, sortNames) ?? 'null'
+  return createHash('sha256').update(text).digest('base64url').slice(0, HASH_LENGTH)
+}
+
+/** Sorts the names of objects, whose order models change from call to call. */
+export function sortContent(content: object): object {
+  return JSON.parse(JSON.stringify(content, sortNames))
+}
+
+function sortNames(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
