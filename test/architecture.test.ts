@@ -348,6 +348,7 @@ describe('architecture: size', () => {
 
 /** Libraries that few processes or requests need, with `import()`, so that the others start without them. */
 const LOADED_WHEN_NEEDED = [
+  '@modelcontextprotocol/server',
   '@zxcvbn-ts/language-common',
   'file-type',
   'marked',

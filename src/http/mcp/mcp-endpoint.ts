@@ -8,13 +8,14 @@ import { assertJson, BODY_BYTES_MAX, readBytes } from '../load/read-body.ts'
 import { MCP_PATH } from '../paths.ts'
 import { abortOnDisconnect } from '../rest.ts'
 import { listKeyOperations } from './mcp-call.ts'
+import { serveTools } from './serve-tools.ts'
 
 type Dependencies = { openContext: (ctx: Context) => Promise<RequestContext>; log: Logger }
 
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 
-/** Serves assistants over the Model Context Protocol. Its library is loaded on the first request. */
+/** Serves assistants over the Model Context Protocol, to API keys only. */
 export function mcpEndpoint(router: AppRouter, { openContext, log }: Dependencies): Middleware {
   const operations = listKeyOperations(router)
   return async function answerMcp(ctx, next) {
@@ -27,12 +28,10 @@ export function mcpEndpoint(router: AppRouter, { openContext, log }: Dependencie
     const request = toRequest(ctx)
     const body = ctx.method === 'POST' ? await readMessage(ctx) : undefined
     if (body && 'problem' in body) return answerProblem(ctx, body.problem)
-    const { serveTools } = await import('./serve-tools.ts')
     const response = await serveTools(request, {
       body: body?.message,
       caller: { router, operations, context, key, workspaceId: key.workspace.id },
-      log: (error) =>
-        log.debug({ err: error, requestId: context.requestId }, 'mcp request rejected'),
+      log: (error) => log.debug({ err: error, requestId: context.requestId }, 'mcp request rejected'),
     })
     // The answer is complete and small, also where the protocol calls it a stream.
     const bytes = Buffer.from(await response.arrayBuffer())

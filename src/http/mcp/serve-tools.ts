@@ -1,4 +1,4 @@
-import { createMcpHandler, McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { McpServer } from '@modelcontextprotocol/server'
 import { ZodError } from 'zod'
 import { TRPCError } from '@trpc/server'
 import { ForbiddenError } from '../../platform/errors.ts'
@@ -36,10 +36,12 @@ type Served = { body: unknown; caller: McpCaller; log: (error: Error) => void }
 
 /**
  * Answers a message of the protocol, of the stateless revision or of an earlier one. Nothing outlives the answer: there are
- * no sessions and no subscriptions, as the tools of a key do not change during a call.
+ * no sessions and no subscriptions, as the tools of a key do not change during a call. The library is loaded with the first
+ * message.
  */
-export function serveTools(request: Request, { body, caller, log }: Served): Promise<Response> {
-  const handler = createMcpHandler(() => createServer(caller, request.signal), {
+export async function serveTools(request: Request, { body, caller, log }: Served): Promise<Response> {
+  const library = await import('@modelcontextprotocol/server')
+  const handler = library.createMcpHandler(() => createServer(library, { caller, signal: request.signal }), {
     legacy: 'stateless',
     maxSubscriptions: 0,
     keepAliveMs: 0,
@@ -48,7 +50,13 @@ export function serveTools(request: Request, { body, caller, log }: Served): Pro
   return handler.fetch(request, { parsedBody: body })
 }
 
-function createServer(caller: McpCaller, signal: AbortSignal): McpServer {
+type Library = typeof import('@modelcontextprotocol/server')
+type Calling = { caller: McpCaller; signal: AbortSignal }
+
+function createServer(
+  { McpServer, ProtocolError, ProtocolErrorCode }: Library,
+  { caller, signal }: Calling,
+): McpServer {
   const server = new McpServer({ name: 'parley', version: VERSION }, { instructions: INSTRUCTIONS })
   server.server.registerCapabilities({ tools: {} })
   server.server.setRequestHandler('tools/list', async () => ({
@@ -81,8 +89,6 @@ function describeTool({ name, title, description, inputSchema, effect }: Tool) {
     },
   }
 }
-
-type Calling = { caller: McpCaller; signal: AbortSignal }
 
 async function callTool(tool: Tool, input: unknown, { caller, signal: outer }: Calling): Promise<ToolResult> {
   const { signal, release } = deadline(CALL_MAX_MS, outer)

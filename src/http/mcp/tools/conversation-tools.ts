@@ -33,7 +33,7 @@ export const conversationTools: Tool[] = [
     name: 'read_conversation',
     title: 'Read a conversation',
     description:
-      'Returns a conversation and its latest messages. For older ones, send the ID of the oldest as `before`.',
+      'Returns a conversation and its latest messages, the newest first. For older ones, send the ID of the oldest as `before`.',
     scopes: ['conversations:read'],
     effect: 'read',
     input: z.strictObject({
@@ -43,8 +43,21 @@ export const conversationTools: Tool[] = [
     }),
     async run({ api }, { conversationId, ...page }) {
       const conversation = await api.conversations.get({ conversationId })
-      const messages = await api.conversations.messages({ conversationId, ...page })
-      return showUntrusted({ conversation, ...messages })
+      const { messages, hasMore } = await api.conversations.messages({ conversationId, ...page })
+      const items = messages.toReversed().map(({ id: messageId, direction, type, body, ...message }) => ({
+        messageId,
+        at: message.createdAt,
+        direction,
+        sender: message.sender,
+        type,
+        body,
+        content: message.content,
+        status: message.status,
+        error: message.error,
+        runId: message.runId,
+        broadcastId: message.broadcastId,
+      }))
+      return showUntrusted({ conversation, hasMore, items })
     },
   }),
   defineTool({

@@ -46,7 +46,7 @@ export const workflowTools: Tool[] = [
     effect: 'read',
     input: z.strictObject({ part: text(80).optional() }),
     async run({ api }, { part }) {
-      const { $defs, ...rest } = await api.workflows.definitionSchema()
+      const { $defs, ...rest } = await api.workflows.definitionSchema({})
       if (part === undefined) return showData({ parts: Object.keys(Object($defs)), definition: rest })
       const schema = Object.hasOwn(Object($defs), part) ? getField($defs, part) : undefined
       if (schema === undefined) throw new ToolError('There is no such part. Leave `part` out for the list')
@@ -150,7 +150,8 @@ export const workflowTools: Tool[] = [
     async run({ api }, { runId, ...filter }) {
       if (runId === undefined) return showUntrusted(await api.runs.list(filter))
       const run = await api.runs.get({ runId })
-      return showUntrusted({ run, ...(await api.runs.steps({ runId })) })
+      const { steps: items } = await api.runs.steps({ runId })
+      return showUntrusted({ run, items })
     },
   }),
 ]
