@@ -1,7 +1,8 @@
 import { getField } from '../../platform/fields.ts'
+import { isSensitiveName } from '../../platform/security/sensitive-name.ts'
 import { isReading, type KeyOperation, type McpCall } from './mcp-call.ts'
 
-/** What a preview shows. `bound` is the part of it that must be the same when the call is confirmed. */
+/** The content of a preview. `bound` must be the same when the call is confirmed. */
 type Preview = { shown: object; bound: unknown }
 type Describe = (call: McpCall, input: object) => Promise<Preview>
 
@@ -18,7 +19,18 @@ export async function describeCall(call: McpCall, operation: KeyOperation, input
   const describe = Object.hasOwn(PREVIEWS, operation.procedurePath) ? PREVIEWS[operation.procedurePath] : undefined
   if (describe) return describe(call, input)
   const { summary, description } = operation.meta.openapi ?? {}
-  return { shown: { summary, description, input, ...(await readTarget(call, operation, input)) }, bound: null }
+  return {
+    shown: { summary, description, input: hideSecrets(input), ...(await readTarget(call, operation, input)) },
+    bound: null,
+  }
+}
+
+function hideSecrets(input: object): object {
+  return JSON.parse(
+    JSON.stringify(input, (name, value: unknown) =>
+      isSensitiveName(name) && typeof value === 'string' ? '[hidden]' : value,
+    ),
+  )
 }
 
 /** Reads the object that the path of an operation names. */
@@ -34,7 +46,10 @@ async function readTarget(call: McpCall, { path }: KeyOperation, input: object):
 async function describeMessage(call: McpCall, input: object): Promise<Preview> {
   const { conversationId, to, channelId, sendAt, ...content } = Object(input)
   const recipient = await findRecipient(call, { conversationId, to })
-  const rendered = await renderTemplate(call, content.template, getField(recipient, 'contactId'))
+  const rendered = await renderTemplate(call, content.template, {
+    contactId: getField(recipient, 'contactId'),
+    channelId: channelId ?? getField(recipient, 'channelId'),
+  })
   const sent = { ...content, ...(rendered ? { textOfTemplate: rendered } : {}) }
   const { contactId, phone } = Object(recipient)
   return {
@@ -75,21 +90,29 @@ async function findRecipient(call: McpCall, { conversationId, to }: Address): Pr
 /** Templates whose name contains the wanted one are listed, too. */
 const SAME_NAME_MAX = 100
 
-/** Renders the text of the template that a message names; undefined without one, or the scope to read templates. */
-async function renderTemplate(call: McpCall, choice: unknown, contactId: unknown): Promise<object | undefined> {
-  const [id, name, language] = ['templateId', 'name', 'language'].map((field) => getField(choice, field))
-  const isNamed = typeof name === 'string'
-  if (!call.may('templates:read') || (!isNamed && typeof id !== 'string')) return undefined
-  const listed = isNamed ? await call.api.templates.list({ name, limit: SAME_NAME_MAX }) : undefined
-  const same = listed?.items.find((template) => template.name === name && template.language === language)
-  const templateId = isNamed ? same?.id : id
+type Sending = { contactId: unknown; channelId: unknown }
+
+/** Renders the template that a message names; undefined without one, without the scope, and if the channel is not clear. */
+async function renderTemplate(call: McpCall, choice: unknown, { contactId, channelId }: Sending) {
+  if (!choice || !call.may('templates:read')) return undefined
+  const { templateId = await findTemplate(call, Object(choice), channelId), params } = Object(choice)
   if (typeof templateId !== 'string') return undefined
   const { header, body, footer, buttons } = await call.api.templates.preview({
     templateId,
-    params: { ...Object(getField(choice, 'params')) },
+    params: { ...params },
     ...(typeof contactId === 'string' ? { contactId } : {}),
   })
   return { header, body, footer, buttons }
+}
+
+type NamedTemplate = { name: string; language: string }
+
+/** Returns the ID of the only template of this name and language. */
+async function findTemplate(call: McpCall, { name, language }: NamedTemplate, channelId: unknown) {
+  const ofChannel = typeof channelId === 'string' ? { channelId } : {}
+  const { items } = await call.api.templates.list({ name, limit: SAME_NAME_MAX, ...ofChannel })
+  const [template, ...others] = items.filter((one) => one.name === name && one.language === language)
+  return others.length === 0 ? template?.id : undefined
 }
 
 /** The messages of these are shown whole. */

@@ -217,6 +217,20 @@ describe('calls of assistants in two steps', () => {
     expect(invalid.text).to.include('name')
   })
 
+  it('show a preview without the secrets in the input', async () => {
+    const params = {
+      name: 'Shop',
+      placement: { type: 'bearer' },
+      allowedHosts: ['shop.example.com'],
+      secret: 'canary-secret-of-the-shop',
+    }
+    const preview = await assistant.call('call_operation', { operationId: 'credentials.create', params })
+    expect(JSON.stringify(preview)).to.not.include('canary')
+    const confirm = handleOf(preview)
+    const done = await assistant.call('call_operation', { operationId: 'credentials.create', params, confirm })
+    expect(JSON.stringify(done)).to.include('"status":"done"').and.not.include('canary')
+  })
+
   it('find operations by words, with their parameters', async () => {
     const { operations } = JSON.parse((await assistant.call('find_operation', { query: 'pause a broadcast' })).text)
     expect(operations[0]).to.deep.equal({

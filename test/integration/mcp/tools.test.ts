@@ -178,7 +178,7 @@ describe('tools of assistants', () => {
     const { workflowId } = saved
     const simulated = await full.call('simulate_workflow', { workflowId, dialogue: [{ body: 'hello' }] })
     expect(simulated.text).to.include('Hi ')
-    const { items } = JSON.parse((await full.call('test_workflow', { workflowId })).text)
+    const { items } = readData(await full.call('test_workflow', { workflowId }))
     expect(items).to.deep.equal([])
   })
 })

@@ -89,7 +89,7 @@ export const workflowTools: Tool[] = [
     scopes: ['workflows:write'],
     effect: 'read',
     input: z.strictObject({ workflowId: id, version }),
-    run: async ({ api }, input) => showData(await api.workflows.runTests(input)),
+    run: async ({ api }, input) => showUntrusted(await api.workflows.runTests(input)),
   }),
   defineTool({
     name: 'save_draft',
