@@ -4,7 +4,7 @@ import type { Secrets } from '../../platform/security/secrets.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 
 /** Time in which a preview may be confirmed. */
-export const CONFIRM_WITHIN_MS = 10 * MINUTE
+const CONFIRM_WITHIN_MS = 10 * MINUTE
 const PURPOSE = 'confirmation of a call of an assistant'
 /** 128 bits. */
 const HASH_LENGTH = 22

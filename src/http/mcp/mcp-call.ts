@@ -12,8 +12,8 @@ import { listOperations, type Operation } from '../rest.ts'
 export type KeyOperation = Operation & { scope: ApiScope }
 
 /**
- * The operations by their IDs in the OpenAPI document, without those for people only and those whose answer has a secret: a
- * model, and who keeps its conversations, would learn it.
+ * The operations by their IDs in the OpenAPI document, without those for people only and those whose answer has a secret,
+ * which a model and the service that stores its conversations would learn.
  */
 export function listKeyOperations(router: AppRouter): ReadonlyMap<string, KeyOperation> {
   const operations = listOperations(router).flatMap((operation): [string, KeyOperation][] => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { getField } from '../../platform/fields.ts'
 
 /** Bytes of the data in a result. A model reads all of it. */
-export const DATA_BYTES_MAX = 64 * 1024
+const DATA_BYTES_MAX = 64 * 1024
 
 export type ToolResult = {
   content: { type: 'text'; text: string }[]
@@ -15,7 +15,7 @@ export class ToolError extends Error {
   override name = 'ToolError'
 }
 
-export function showText(text: string): ToolResult {
+function showText(text: string): ToolResult {
   return { content: [{ type: 'text', text }] }
 }
 
@@ -44,6 +44,11 @@ export function showUntrusted(data: unknown, note = ''): ToolResult {
 
 function joinLines(...lines: string[]): string {
   return lines.filter((line) => line !== '').join('\n')
+}
+
+/** Returns data for programs, to which a part is of no use; undefined if it is too long. */
+export function keepShort(data: object): object | undefined {
+  return Buffer.byteLength(toJson(data)) > DATA_BYTES_MAX ? undefined : data
 }
 
 /** Leaves out the last items of a list that is too long, or else the end of the text. */

@@ -4,7 +4,7 @@ import { commitOnce, findAnswer, toKeyedRequest } from '../../trpc/idempotency.t
 import { hashContent, openHandle, signPreview, sortContent } from './confirmations.ts'
 import { assertInput, type KeyOperation, type McpCall } from './mcp-call.ts'
 import { describeCall } from './previews.ts'
-import { showUntrusted, ToolError, type ToolResult } from './result.ts'
+import { keepShort, showUntrusted, ToolError, type ToolResult } from './result.ts'
 
 /** The field of the input with which a tool confirms. */
 export const confirm = z
@@ -65,7 +65,7 @@ function showPreview(
       operationId: procedurePath,
       confirm: handle,
       expiresAt: expiresAt.toISOString(),
-      untrustedPreview: shown,
+      untrustedPreview: keepShort(shown),
     },
   }
 }
