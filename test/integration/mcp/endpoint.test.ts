@@ -96,6 +96,28 @@ describe('POST /mcp', () => {
     }
   })
 
+  it('answers no call with an internal error, whatever its arguments are', async () => {
+    const values = ['__proto__', '', 'x'.repeat(5000), '\u0000\ud800', -1, 1e300, null, {}, [[[[]]]]]
+    const { body } = await post(LIST)
+    const listed: { name: string; inputSchema: { properties: object } }[] = JSON.parse(
+      String(body).replace(/^[^]*data: /, ''),
+    ).result.tools
+    const { key: secret } = await createKey(workspace, { scopes: ['full'], limitPerMinute: 10_000 })
+    for (const { name, inputSchema } of listed) {
+      const fields = Object.keys(inputSchema.properties)
+      const inputs = [null, [], 'x', ...fields.flatMap((field) => values.map((value) => ({ [field]: value })))]
+      if (name === 'call_operation')
+        inputs.push({ operationId: 'tags.create', params: { name: 'x' }, confirm: 'NaN.a.b.c' })
+      const answers = inputs.map(async (input) => {
+        const answer = await post({ ...LIST, method: 'tools/call', params: { name, arguments: input } }, {}, secret)
+        const text = JSON.stringify([name, input, answer.body])
+        expect(answer.status, text).to.be.lessThan(500)
+        expect(text).to.not.match(/Something went wrong|Internal/)
+      })
+      await Promise.all(answers)
+    }
+  })
+
   it('answers 202 for a notification', async () => {
     const { status, body } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
     expect({ status, body }).to.deep.equal({ status: 202, body: '' })
