@@ -25,10 +25,10 @@ export function listKeyOperations(router: AppRouter): ReadonlyMap<string, KeyOpe
 
 /** Operations whose answers have a secret. */
 export const REVEALING: ReadonlySet<string> = new Set([
-  'api-keys.create',
-  'api-keys.rotate',
-  'webhook-endpoints.create',
-  'webhook-endpoints.rotateSecret',
+  'apiKeys.create',
+  'apiKeys.rotate',
+  'webhookEndpoints.create',
+  'webhookEndpoints.rotateSecret',
   'workflows.rotateWebhookSecret',
 ])
 

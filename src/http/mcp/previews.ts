@@ -70,10 +70,10 @@ async function findRecipient(call: McpCall, { conversationId, to }: Address): Pr
   if (typeof conversationId === 'string') {
     const found = await call.readIf('conversations:read', () => call.api.conversations.get({ conversationId }))
     if (!found) return { conversationId, note: 'The key may not read conversations, so the recipient is not shown' }
-    const { contact, channel, channelId, canSendFreeform, windowExpiresAt } = found
+    const { contact, channelType, channelId, canSendFreeform, windowExpiresAt } = found
     const warning = canSendFreeform ? {} : { warning: 'The service window is closed: only a template is accepted' }
     const { id: contactId, name, phone } = contact
-    return { contactId, name, phone, channel, channelId, conversationId, windowExpiresAt, ...warning }
+    return { contactId, name, phone, channelType, channelId, conversationId, windowExpiresAt, ...warning }
   }
   const { contactId, phone: number } = Object(to)
   if (typeof number === 'string') {

@@ -62,7 +62,7 @@ describe('calls of assistants in two steps', () => {
       const preview = await own.call('send_message', input)
       expect(preview.text).to.include('Nothing has been done yet')
       const { recipient, message, sendAt } = readData(preview)
-      expect(recipient).to.include({ name: 'Ana Souza', channel: 'sandbox' })
+      expect(recipient).to.include({ name: 'Ana Souza', channelType: 'sandbox' })
       expect(recipient.phone).to.match(/^\+49/)
       expect({ message, sendAt }).to.deep.equal({ message: { body: input.text }, sendAt: 'now' })
       expect(await listSent(conversationId)).to.deep.equal([])
@@ -246,7 +246,7 @@ describe('calls of assistants in two steps', () => {
   })
 
   it('offer no operation that answers with a secret, or that is for people', async () => {
-    for (const operationId of ['api-keys.create', 'webhook-endpoints.create', 'auth.signOut', 'workspace.delete']) {
+    for (const operationId of ['apiKeys.create', 'webhookEndpoints.create', 'auth.signOut', 'workspace.delete']) {
       const answer = await assistant.call('call_operation', { operationId, params: {} })
       expect(answer.isError, operationId).to.equal(true)
       expect(answer.structured, operationId).to.deep.equal({})

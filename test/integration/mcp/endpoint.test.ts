@@ -194,7 +194,7 @@ describe('POST /mcp', () => {
     await buildChannel(workspace, { accessToken: 'canary-access-token', verifyToken: 'canary-verify-token' })
     await buildCredential(workspace)
     const assistant = await connectAssistant(app.url, key)
-    for (const operationId of ['channels.list', 'credentials.list', 'api-keys.list', 'tools.list', 'ai-provider.get']) {
+    for (const operationId of ['channels.list', 'credentials.list', 'apiKeys.list', 'tools.list', 'aiProvider.get']) {
       const answer = await assistant.call('call_operation', { operationId })
       expect(answer.text, operationId).to.not.match(/canary|prl_/)
     }

@@ -171,7 +171,7 @@ describe('tools of assistants', () => {
       steps: [{ id: 'greet', type: 'send_message', message: { body: 'Hi {{contact.name}}!' } }],
     }
     const saved = JSON.parse((await full.call('save_draft', { name: 'By assistant', definition })).text)
-    expect(saved).to.include({ name: 'By assistant', status: 'draft', valid: true })
+    expect(saved).to.deep.include({ name: 'By assistant', status: 'draft', problems: [], warnings: [] })
     const broken = { ...definition, steps: [{ id: 'greet', type: 'send_mesage' }] }
     const checked = JSON.parse((await full.call('validate_workflow', { definition: broken })).text)
     expect(checked.valid).to.equal(false)

@@ -52,7 +52,7 @@ export const contactTools: Tool[] = [
     input: z.strictObject({ contactId: id }),
     async run(call, { contactId }) {
       const contact = await call.api.contacts.get({ contactId })
-      const consent = await call.api.contacts.consent({ contactId })
+      const consent = await call.api.contacts.getConsent({ contactId })
       const recent = { contactId, limit: RECENT }
       const conversations = await call.readIf('conversations:read', () => call.api.conversations.list(recent))
       const runs = await call.readIf('runs:read', () => call.api.runs.list(recent))

@@ -43,7 +43,7 @@ export const conversationTools: Tool[] = [
     }),
     async run({ api }, { conversationId, ...page }) {
       const conversation = await api.conversations.get({ conversationId })
-      const { messages, hasMore } = await api.conversations.messages({ conversationId, ...page })
+      const { messages, hasMore } = await api.conversations.listMessages({ conversationId, ...page })
       const items = messages.toReversed().map(({ id: messageId, direction, type, body, ...message }) => ({
         messageId,
         at: message.createdAt,
@@ -88,10 +88,10 @@ export const conversationTools: Tool[] = [
     effect: 'read',
     input: z.strictObject({ messageId: id.optional(), contactId: id.optional(), workflowId: id.optional() }),
     async run({ api }, { messageId, contactId, workflowId }) {
-      if (messageId !== undefined) return showUntrusted(await api.messages.explanation({ messageId }))
+      if (messageId !== undefined) return showUntrusted(await api.messages.explain({ messageId }))
       if (contactId === undefined || workflowId === undefined)
         throw new ToolError('Send messageId, or contactId and workflowId')
-      return showUntrusted(await api.contacts.triggerEvaluations({ contactId, workflowId, limit: 20 }))
+      return showUntrusted(await api.contacts.listTriggerEvaluations({ contactId, workflowId, limit: 20 }))
     },
   }),
 ]

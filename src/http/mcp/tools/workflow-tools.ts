@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import { getField } from '../../../platform/fields.ts'
 import { id, json, text } from '../../../trpc/schemas.ts'
+import type { WorkflowDefinition } from '../../../workflow-definition.ts'
 import { showData, showUntrusted, ToolError } from '../result.ts'
 import { defineTool, omitUndefined, type Tool } from '../tool.ts'
 import { confirm, takeTwoSteps } from '../two-steps.ts'
 import { pageFields } from './contact-tools.ts'
 
-const definition = json.meta({ description: 'A definition in the workflow language, see workflow_language' })
+/** Checked by the procedures, which store drafts with mistakes as well. */
+const definition = json.meta({
+  description: 'A definition in the workflow language, see workflow_language',
+}) as z.ZodType<unknown> as z.ZodType<WorkflowDefinition>
 const version = z.int().min(1).optional().meta({ description: 'A published version instead of the draft' })
 
 const ENTRIES_MAX = 50
@@ -34,7 +38,7 @@ export const workflowTools: Tool[] = [
     input: z.strictObject({ workflowId: id, version }),
     async run({ api }, { workflowId, version: number }) {
       if (number === undefined) return showData(await api.workflows.get({ workflowId }))
-      return showData(await api.workflows.version({ workflowId, version: number }))
+      return showData(await api.workflows.getVersion({ workflowId, version: number }))
     },
   }),
   defineTool({
@@ -46,7 +50,7 @@ export const workflowTools: Tool[] = [
     effect: 'read',
     input: z.strictObject({ part: text(80).optional() }),
     async run({ api }, { part }) {
-      const { $defs, ...rest } = await api.workflows.definitionSchema({})
+      const { $defs, ...rest } = await api.workflows.getDefinitionSchema({})
       if (part === undefined) return showData({ parts: Object.keys(Object($defs)), definition: rest })
       const schema = Object.hasOwn(Object($defs), part) ? getField($defs, part) : undefined
       if (schema === undefined) throw new ToolError('There is no such part. Leave `part` out for the list')
@@ -105,18 +109,14 @@ export const workflowTools: Tool[] = [
       definition: definition.optional(),
       draftRevision: z.int().optional().meta({ description: 'Revision that was read: fails if there is a later one' }),
     }),
-    async run(call, { workflowId, ...fields }) {
-      const { api } = call
+    async run({ api }, { workflowId, ...fields }) {
       if (workflowId === undefined && fields.name === undefined) throw new ToolError('A new workflow needs a name')
       const { name = '', draftRevision: _, ...created } = fields
       const saved = await (workflowId === undefined
         ? api.workflows.create({ name, ...created })
         : api.workflows.update({ workflowId, ...fields }))
-      const { id: savedId, definition: draft, draftRevision, status } = saved
-      const problems = await call.readIf('workflows:read', () =>
-        api.workflows.validate({ workflowId: savedId, definition: draft }),
-      )
-      return showData({ workflowId: savedId, name: saved.name, status, draftRevision, ...problems })
+      const { id: savedId, draftRevision, status, problems, warnings } = saved
+      return showData({ workflowId: savedId, name: saved.name, status, draftRevision, problems, warnings })
     },
   }),
   defineTool({
@@ -150,7 +150,7 @@ export const workflowTools: Tool[] = [
     async run({ api }, { runId, ...filter }) {
       if (runId === undefined) return showUntrusted(await api.runs.list(filter))
       const run = await api.runs.get({ runId })
-      const { steps: items } = await api.runs.steps({ runId })
+      const { steps: items } = await api.runs.listSteps({ runId })
       return showUntrusted({ run, items })
     },
   }),
