@@ -35,9 +35,9 @@ const PAGES: ReadonlySet<string> = new Set([INDEX_PATH, OPENAPI_PATH, POSTMAN_PA
 type Cost = { tiers: Tier[] | 'native'; points: number }
 
 /**
- * Derives the costs from the procedures. Every call under `/api`, of assistants, of the pages and of the OpenAPI document consumes the
- * general tier; one of authentication consumes the tier of its procedure first, and an unknown path under `/api/auth`
- * the `auth` tier. At `/trpc` only those of authentication consume tiers.
+ * Derives the costs from the procedures. Every call under `/api`, of assistants, of the pages and of the OpenAPI document
+ * consumes the general tier; one of authentication consumes the tier of its procedure first, and an unknown path under
+ * `/api/auth` the `auth` tier. At `/trpc` only those of authentication consume tiers.
  */
 export function costTable(router: AppRouter): (ctx: Context) => Cost[] {
   const rest = new Map(listOperations(router).map(({ method, path, meta }) => [`${method} ${path}`, meta.tier]))

@@ -4,6 +4,7 @@ import { ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { AppRouter } from '../../router.ts'
 import type { RequestContext } from '../../trpc/context.ts'
+import { findKey } from '../api-key.ts'
 import { assertJson, BODY_BYTES_MAX, readBytes } from '../load/read-body.ts'
 import { MCP_PATH } from '../paths.ts'
 import { abortOnDisconnect } from '../rest.ts'
@@ -20,11 +21,11 @@ export function mcpEndpoint(router: AppRouter, { openContext, log }: Dependencie
   const operations = listKeyOperations(router)
   return async function answerMcp(ctx, next) {
     if (ctx.path !== MCP_PATH) return next()
+    // A cookie would be sent by a browser on behalf of any page.
+    if (!findKey(ctx)) throw new UnauthorizedError()
     const context = await openContext(ctx)
     const { key } = context
-    // A cookie would be sent by a browser on behalf of any page.
-    if (!key) throw new UnauthorizedError()
-    if (key.workspace === 'refused') throw new ForbiddenError()
+    if (!key || key.workspace === 'refused') throw new ForbiddenError()
     const request = toRequest(ctx)
     const body = ctx.method === 'POST' ? await readMessage(ctx) : undefined
     if (body && 'problem' in body) return answerProblem(ctx, body.problem)

@@ -181,12 +181,16 @@ describe('POST /mcp', () => {
   })
 
   it('ignores an Idempotency-Key, which would be that of every procedure of a tool', async () => {
+    const own = await buildWorkspace(app)
+    const { key: secret } = await createKey(own, { scopes: ['full'] })
     const params = { name: 'save_draft', arguments: { name: 'Draft' } }
     const body = { ...LIST, method: 'tools/call', params }
     for (let count = 0; count < 2; count += 1) {
-      expect((await post(body, { 'idempotency-key': 'same' })).headers.has('idempotency-replayed')).to.equal(false)
+      expect((await post(body, { 'idempotency-key': 'same' }, secret)).headers.has('idempotency-replayed')).to.equal(
+        false,
+      )
     }
-    const { items } = await workspace.call('GET', '/api/workflows')
+    const { items } = await own.call('GET', '/api/workflows')
     expect(items).to.have.length(2)
   })
 
