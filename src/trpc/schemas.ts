@@ -87,6 +87,12 @@ export const page = {
   }),
 }
 
+/** The cursor of the next page. */
+export const nextCursor = z
+  .string()
+  .optional()
+  .meta({ description: 'Send it as `cursor` to read the next page. Absent on the last page' })
+
 export type Page<T> = { items: T[]; total: number; totalCapped?: true | undefined; nextCursor?: string | undefined }
 
 export const EMPTY_PAGE = { items: [], total: 0 }
@@ -98,10 +104,7 @@ export function toPage<T extends z.ZodType>(item: T) {
     totalCapped: z.literal(true).optional().meta({
       description: 'Present if more than `total` items match: those of a filter or a search are counted up to 100,000',
     }),
-    nextCursor: z
-      .string()
-      .optional()
-      .meta({ description: 'Send it as `cursor` to read the next page. Absent on the last page' }),
+    nextCursor,
   })
 }
 

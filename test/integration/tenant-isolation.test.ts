@@ -55,8 +55,7 @@ function listIdLeaves(schema: unknown, path: string[] = []): Leaf[] {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).flatMap(([name, field]) => listIdLeaves(field, [...path, name]))
   const name = path.at(-1) ?? ''
-  const isId =
-    /^id$|Id$|^before$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
+  const isId = /^id$|Id$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
   return isId || name.endsWith('Ids') ? [{ path, isList: name.endsWith('Ids') }] : []
 }
 
@@ -156,7 +155,6 @@ function foreignIdFor(foreignIds: Ids, path: string, field: string): string {
     memberId: 'user',
     organizationId: 'workspace',
     targetId: 'contact',
-    before: 'message',
     replayOf: 'run',
     replyToId: 'message',
     channelIds: 'channel',

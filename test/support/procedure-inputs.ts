@@ -88,7 +88,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'conversations.get': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.update': ({ conversation, user }) => ({ conversationId: conversation, assigneeId: user }),
   'conversations.markRead': ({ conversation }) => ({ conversationId: conversation }),
-  'conversations.listMessages': ({ conversation, message }) => ({ conversationId: conversation, before: message }),
+  'conversations.listMessages': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.send': ({ conversation }) => ({ conversationId: conversation, body: 'B' }),
   'conversations.follow': ({ conversation }) => ({ conversationId: conversation }),
   'conversations.showTyping': ({ conversation }) => ({ conversationId: conversation }),

@@ -8,7 +8,8 @@ import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { addMs } from '../../platform/time.ts'
 import { toListTotal } from '../counts/count-sql.ts'
 import { type ItemSource, readItem, readItems } from '../paging/read-items.ts'
-import { readPage } from '../paging/read-page.ts'
+import { cursorAfter, parseCursor } from '../paging/cursor.ts'
+import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
 import { toAutomation } from './automation.ts'
 import type { Conversation, ConversationRef, ListConversations, ListMessages, Messages } from './schema.ts'
 import { isWindowOpen, WINDOW_MS, isWindowOpenSql } from './service-window.ts'
@@ -97,12 +98,11 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024
 
 /** Lists the newest messages of a conversation, oldest first: at most 1000 at once, and fewer if they are large. */
 export async function listMessages(scope: Scope, input: ListMessages): Promise<Messages> {
-  const { conversationId, limit = MESSAGES_MAX, before } = input
+  const { conversationId, limit = MESSAGES_MAX, cursor } = input
   await scope.get(ConversationRow, conversationId)
-  const end = before === undefined ? undefined : await scope.get(MessageRow, before)
-  const isOlder = end
-    ? sqlFragment`and (created_at, id) < (${end.createdAt}::timestamptz, ${end.id}::uuid)`
-    : sqlFragment``
+  const { sort, kind } = NEWEST_FIRST
+  const end = cursor === undefined ? undefined : parseCursor(cursor, sort, kind)
+  const isOlder = end ? sqlFragment`and (created_at, id) < (${end.value}::timestamptz, ${end.id}::uuid)` : sqlFragment``
   // A number instead of a parameter, so that the plan expects that many rows.
   const rows = await scope.sql<MessageRow & { found: number }>('listMessages')`
     select messages.*, page.found from (
@@ -115,5 +115,6 @@ export async function listMessages(scope: Scope, input: ListMessages): Promise<M
     where page.newer_bytes < ${PAGE_BYTES_MAX}
     order by messages.created_at desc, messages.id desc limit ${limit}`
   const messages = await attachMedia(scope, rows.toReversed())
-  return { messages, hasMore: (rows[0]?.found ?? 0) > rows.length }
+  const oldest = (rows[0]?.found ?? 0) > rows.length ? rows.at(-1) : undefined
+  return { messages, ...(oldest ? { nextCursor: cursorAfter(oldest) } : {}) }
 }

@@ -13,7 +13,7 @@ const UPDATE = {
 }
 
 const MESSAGES = {
-  description: 'Returns at most 1000 messages, the newest by default. Request older ones with `before`.',
+  description: 'Returns at most 1000 messages, the newest by default. Older ones are on the pages of `nextCursor`.',
 }
 
 export const conversationsRouter = router({

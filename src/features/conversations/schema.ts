@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { MessageMedia } from '../media/schema.ts'
-import { id, timestamp, page, toPage, text, lastEventId, openEnum, timestampInput } from '../../trpc/schemas.ts'
+import {
+  id,
+  timestamp,
+  page,
+  toPage,
+  text,
+  lastEventId,
+  nextCursor,
+  openEnum,
+  timestampInput,
+} from '../../trpc/schemas.ts'
 
 const ConversationStatus = z.enum(['active', 'snoozed', 'closed'])
 const MessageStatus = z.enum([
@@ -132,9 +142,9 @@ export const ConversationPage = toPage(Conversation)
 export const Messages = z
   .object({
     messages: z.array(Message).meta({ description: 'Messages, oldest first' }),
-    hasMore: z.boolean().meta({ description: 'True if there are older messages; request them with `before`' }),
+    nextCursor,
   })
-  .meta({ description: 'The newest messages, or those before a message' })
+  .meta({ description: 'The newest messages, or those before an earlier page' })
 export type Messages = z.input<typeof Messages>
 
 export const ConversationRef = z.strictObject({ conversationId: id })
@@ -179,7 +189,7 @@ export const ListMessages = z.strictObject({
     .max(1000)
     .optional()
     .meta({ description: 'The largest number of messages. Fewer are returned when they have more than 4 MB' }),
-  before: id.optional().meta({ description: 'ID of a message: only older messages are returned' }),
+  cursor: page.cursor.meta({ description: 'The `nextCursor` of a page: continues with older messages' }),
 })
 export type ListMessages = z.infer<typeof ListMessages>
 

@@ -7,12 +7,15 @@ import { addMs, DAY } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { loadVersions } from '../automation/published-workflows.ts'
+import { parseCursor, toCursor } from '../paging/cursor.ts'
 import { purgeTenantRows } from '../retention/purge-rows.ts'
 import { describeOutcome } from './describe-outcome.ts'
 import { findBlockingReasons } from './find-blocking-reasons.ts'
 import type { Evaluation, ListTriggerEvaluations, TriggerEvaluations } from './schema.ts'
 
 type EvaluationRow = {
+  id: string
+  number: number
   at: Date
   event: EvaluatedEvent['event']
   evaluation: StoredEvaluation
@@ -28,12 +31,15 @@ export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEva
   const workflow = await scope.get(WorkflowRow, input.workflowId)
   const workflowId = workflow.id
   const { limit, offset } = input
+  const after = input.cursor === undefined ? undefined : toPosition(input.cursor)
   const since = addMs(scope.now(), -EVALUATION_RETENTION_MS)
   const query = { contactId, workflowId, since }
-  const rows = await readEvaluations(scope, { ...query, limit: limit + 1, offset })
+  const rows = await readEvaluations(scope, { ...query, after, limit: limit + 1, offset })
   const { versions, published } = await loadCompiled(scope, workflow, rows)
   const runsStarted = await countRuns(scope, query)
-  const hasNoEvents = runsStarted === 0 && rows.length === 0 && offset === 0
+  const hasNoEvents = runsStarted === 0 && rows.length === 0 && offset === 0 && !after
+  const items = rows.slice(0, limit)
+  const last = rows.length > limit ? items.at(-1) : undefined
   return {
     contactId,
     workflowId,
@@ -46,8 +52,8 @@ export async function listTriggerEvaluations(scope: Scope, input: ListTriggerEva
       since,
       hasNoEvents,
     }),
-    evaluations: rows.slice(0, limit).map((row) => toEvaluation(row, versions)),
-    hasMore: rows.length > limit,
+    evaluations: items.map((row) => toEvaluation(row, versions)),
+    ...(last ? { nextCursor: toCursor(SORT, { value: String(last.number), id: last.id }) } : {}),
   }
 }
 
@@ -63,19 +69,32 @@ export async function purgeEvaluations(system: SystemScope): Promise<void> {
 }
 
 type EvaluationQuery = { contactId: string; workflowId: string; since: Date }
+type EvaluationPage = { after: { id: string; number: number } | undefined; limit: number; offset: number }
+
+/** Order of evaluations: newest event first, and those of an event in their order. */
+const SORT = '-at'
+
+/** @throws InvalidError for a cursor of another list */
+function toPosition(cursor: string): { id: string; number: number } {
+  const { value, id } = parseCursor(cursor, SORT, 'number')
+  return { id, number: Number(value) }
+}
 
 async function readEvaluations(
   scope: Scope,
-  { contactId, workflowId, since, limit, offset }: EvaluationQuery & { limit: number; offset: number },
+  { contactId, workflowId, since, after, limit, offset }: EvaluationQuery & EvaluationPage,
 ): Promise<EvaluationRow[]> {
+  const isAfter = after
+    ? sqlFragment`and (e.id, -x.number) < (${after.id}::uuid, ${-after.number}::bigint)`
+    : sqlFragment``
   return await scope.sql<EvaluationRow>('readEvaluations')`
-    select e.created_at as at, e.event, x.value as evaluation,
+    select e.id, x.number::int as number, e.created_at as at, e.event, x.value as evaluation,
        case when m.id is not null then jsonb_build_object('body', m.body, 'channelId', m.channel_id) end as message
      from trigger_evaluations e
-     cross join lateral jsonb_array_elements(e.evaluations) x
+     cross join lateral jsonb_array_elements(e.evaluations) with ordinality x (value, number)
      left join messages m on m.tenant_id = ${scope.tenantId} and m.id = (e.event ->> 'messageId')::uuid
-     where e.tenant_id = ${scope.tenantId} and e.contact_id = ${contactId} and e.created_at >= ${since} and x.value ->> 'workflowId' = ${workflowId}
-     order by e.id desc limit ${limit} offset ${offset}`
+     where e.tenant_id = ${scope.tenantId} and e.contact_id = ${contactId} and e.created_at >= ${since} and x.value ->> 'workflowId' = ${workflowId} ${isAfter}
+     order by e.id desc, x.number limit ${limit} offset ${offset}`
 }
 
 async function countRuns(scope: Scope, { contactId, workflowId, since }: EvaluationQuery): Promise<number> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, pageLimit, timestamp } from '../../trpc/schemas.ts'
+import { id, nextCursor, page, pageLimit, timestamp } from '../../trpc/schemas.ts'
 import { RunStarter } from '../runs/schema.ts'
 
 const OUTCOMES = [
@@ -64,7 +64,7 @@ export const TriggerEvaluations = z
       )
       .meta({ description: 'What currently prevents the workflow from starting' }),
     evaluations: z.array(Evaluation).meta({ description: 'Events that did not start the workflow, newest first' }),
-    hasMore: z.boolean().meta({ description: 'True if there are older ones; request them with a higher `offset`' }),
+    nextCursor,
   })
   .meta({ id: 'TriggerEvaluations' })
 export type TriggerEvaluations = z.infer<typeof TriggerEvaluations>
@@ -81,6 +81,7 @@ export const ListTriggerEvaluations = z.strictObject({
     .max(100_000, OFFSET)
     .default(0)
     .meta({ description: 'The number of evaluations to skip' }),
+  cursor: page.cursor,
 })
 export type ListTriggerEvaluations = z.infer<typeof ListTriggerEvaluations>
 

@@ -11,6 +11,7 @@ const VALUES = {
   text: z.string().refine((value) => !value.includes('\u0000')),
   time: z.union([z.iso.datetime(), z.literal(NO_TIME)]),
   id: z.uuid(),
+  number: z.string().regex(/^\d{1,9}$/),
 }
 
 export type ValueKind = keyof typeof VALUES
@@ -21,6 +22,11 @@ export type Position = { value: string; id: string }
 /** Converts a position in a list with the order `sort` to the opaque text that a client sends back. */
 export function toCursor(sort: string, { value, id }: Position): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url')
+}
+
+/** Returns the cursor after a row of a list of the newest first. */
+export function cursorAfter({ createdAt, id }: { createdAt: Date; id: string }): string {
+  return toCursor('-createdAt', { value: createdAt.toISOString(), id })
 }
 
 /**

@@ -71,7 +71,12 @@ async function readMatches<Item>(
   return page.total > TOTALS.max ? { ...page, total: TOTALS.max, totalCapped: true } : page
 }
 
-const TYPES = { text: sqlFragment`text`, time: sqlFragment`timestamptz`, id: sqlFragment`uuid` }
+const TYPES = {
+  text: sqlFragment`text`,
+  time: sqlFragment`timestamptz`,
+  id: sqlFragment`uuid`,
+  number: sqlFragment`bigint`,
+}
 
 class PageReader<Item> {
   readonly #scope: Scope

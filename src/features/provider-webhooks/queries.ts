@@ -2,6 +2,8 @@ import { Channel, ChannelWebhook } from '../../models/messaging.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { cursorAfter, parseCursor } from '../paging/cursor.ts'
+import { NEWEST_FIRST } from '../paging/read-page.ts'
 import type {
   ListProviderWebhooks,
   ProviderWebhook,
@@ -36,17 +38,20 @@ export function toProviderWebhook({ id, channelId, status, outcome, error, attem
  */
 export async function listProviderWebhooks(
   scope: Scope,
-  { channelId, limit, status, before }: ListProviderWebhooks,
+  { channelId, limit, status, cursor }: ListProviderWebhooks,
 ): Promise<ProviderWebhooks> {
   await scope.get(Channel, channelId)
-  const newer = before === undefined ? undefined : await loadWebhook(scope, { channelId, webhookId: before })
+  const { sort, kind } = NEWEST_FIRST
+  const newer = cursor === undefined ? undefined : parseCursor(cursor, sort, kind)
   const rows = await scope.sql<Row>('listProviderWebhooks')`
     select id, channel_id, status, outcome, error, attempts, due_at, octet_length(body) as bytes, created_at
      from channel_webhooks
      where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and ${statusCondition(status)}
-       and (${newer?.id ?? null}::uuid is null or (created_at, id) < (${newer?.createdAt ?? null}, ${newer?.id ?? null}))
+       and (${newer?.id ?? null}::uuid is null or (created_at, id) < (${newer?.value ?? null}::timestamptz, ${newer?.id ?? null}::uuid))
      order by created_at desc, id desc limit ${limit + 1}`
-  return { items: rows.slice(0, limit).map(toProviderWebhook), hasMore: rows.length > limit }
+  const items = rows.slice(0, limit)
+  const last = rows.length > limit ? items.at(-1) : undefined
+  return { items: items.map(toProviderWebhook), ...(last ? { nextCursor: cursorAfter(last) } : {}) }
 }
 
 /** Condition of a status, which the index of webhooks that are not processed serves. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, pageLimit, timestamp } from '../../trpc/schemas.ts'
+import { id, nextCursor, page, timestamp } from '../../trpc/schemas.ts'
 
 const Status = z.enum(['processed', 'pending', 'failed', 'rejected'])
 
@@ -35,7 +35,7 @@ export type ProviderWebhookWithBody = z.infer<typeof ProviderWebhookWithBody>
 
 export const ProviderWebhooks = z.object({
   items: z.array(ProviderWebhook),
-  hasMore: z.boolean().meta({ description: 'True if there are older ones; request them with `before`' }),
+  nextCursor,
 })
 export type ProviderWebhooks = z.infer<typeof ProviderWebhooks>
 
@@ -44,8 +44,8 @@ export type ProviderWebhookRef = z.infer<typeof ProviderWebhookRef>
 
 export const ListProviderWebhooks = z.strictObject({
   channelId: id,
-  limit: pageLimit(20).meta({ description: 'The largest number of items' }),
+  limit: page.limit,
   status: Status.optional().meta({ description: 'Only webhooks with this status' }),
-  before: id.optional().meta({ description: 'ID of a webhook: only older ones are returned' }),
+  cursor: page.cursor,
 })
 export type ListProviderWebhooks = z.infer<typeof ListProviderWebhooks>

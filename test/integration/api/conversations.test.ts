@@ -107,14 +107,14 @@ describe('conversations API', () => {
     expect(body).to.include({ status: 'snoozed', snoozedUntil })
   })
 
-  it('GET /api/conversations/{conversationId}/messages returns a page oldest first and earlier messages with before', async () => {
+  it('GET /api/conversations/{conversationId}/messages returns a page oldest first and earlier messages with the cursor', async () => {
     const phone = newPhone()
     const id = await receive(phone, 'one')
     await receive(phone, 'two')
     const path = `/api/conversations/${id}/messages`
     const newest = await owner.call('GET', `${path}?limit=1`)
-    expect([newest.messages[0].body, newest.hasMore]).to.deep.equal(['Echo two', true])
-    const older = await owner.call('GET', `${path}?limit=2&before=${newest.messages[0].id}`)
+    expect([newest.messages[0].body, typeof newest.nextCursor]).to.deep.equal(['Echo two', 'string'])
+    const older = await owner.call('GET', `${path}?limit=2&cursor=${newest.nextCursor}`)
     expect(older.messages.map((message: { body: string }) => message.body)).to.deep.equal(['Echo one', 'two'])
   })
 
@@ -168,10 +168,10 @@ describe('conversations API', () => {
     expect((await count(true)) + (await count(false))).to.equal(1)
   })
 
-  it('GET /api/conversations/{conversationId}/messages reports no more messages when a page ends with the oldest one', async () => {
+  it('GET /api/conversations/{conversationId}/messages has no cursor when a page ends with the oldest one', async () => {
     const id = await receive(newPhone(), 'one')
     const page = await owner.call('GET', `/api/conversations/${id}/messages?limit=2`)
-    expect([page.messages.length, page.hasMore]).to.deep.equal([2, false])
+    expect([page.messages.length, page.nextCursor]).to.deep.equal([2, undefined])
   })
 
   it('a reply by a member counts as reopening only when the conversation was closed', async () => {

@@ -111,9 +111,8 @@ describe('kept webhook calls', () => {
       app.clock.advance(SECOND)
     }
     const page = await workspace.call('GET', `/api/channels/${channel.id}/webhooks?limit=2`)
-    expect(page).to.include({ hasMore: true })
-    const rest = await workspace.call('GET', `/api/channels/${channel.id}/webhooks?before=${page.items[1].id}`)
-    expect(rest.hasMore).to.equal(false)
+    const rest = await workspace.call('GET', `/api/channels/${channel.id}/webhooks?cursor=${page.nextCursor}`)
+    expect(rest.nextCursor).to.equal(undefined)
     const times = [...page.items, ...rest.items].map(({ createdAt }) => createdAt)
     expect(times).to.deep.equal(times.toSorted().toReversed())
     expect(new Set(times).size).to.equal(3)

@@ -77,10 +77,9 @@ describe('inbound messages with large content', () => {
     await receive(Array.from({ length: 40 }, (_, index) => build(index)))
     await receive(Array.from({ length: 40 }, (_, index) => build(40 + index)))
     const newest = await list()
-    expect(newest.hasMore).to.equal(true)
     expect(newest.messages.length).to.be.within(60, 75)
-    const older = await list(`?before=${newest.messages[0].id}`)
-    expect(older.hasMore).to.equal(false)
+    const older = await list(`?cursor=${newest.nextCursor}`)
+    expect(older.nextCursor).to.equal(undefined)
     const all = [...older.messages, ...newest.messages]
     expect(all.map(({ content }) => content)).to.have.deep.members(
       Array.from({ length: 80 }, (_, index) => ({ location: build(index).location })),
