@@ -173,7 +173,7 @@ export const STEP_CODES = {
     meaning: 'The step was canceled, or executed by another process.',
     remedy: 'Nothing: the run continues elsewhere or has ended.',
   },
-  template_error: {
+  placeholder_failed: {
     meaning: 'A placeholder cannot be filled in.',
     remedy: 'Correct it as the text of the error says.',
   },

@@ -37,7 +37,7 @@ export const WORKFLOW_ERRORS = {
     meaning: 'A secret is written into a definition, a tool or a test, where every member can read it.',
     remedy: 'Create a credential with `POST /api/credentials`, and name its ID instead.',
   },
-  template_error: {
+  placeholder_failed: {
     status: 422,
     meaning: 'A placeholder of a parameter or of a webhook trigger cannot be filled in.',
     remedy: 'Correct the placeholder as the text of the error says.',

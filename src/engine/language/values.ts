@@ -80,7 +80,7 @@ function readTemplate(text: string): Template {
     return parseTemplate(text)
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
-    throw new StepError('template_error', `A template ${error.message}`, { ...FINAL, cause: error })
+    throw new StepError('placeholder_failed', `A template ${error.message}`, { ...FINAL, cause: error })
   }
 }
 
@@ -101,7 +101,10 @@ function read(placeholder: Exclude<Template[number], string>, context: Context):
   } catch (error) {
     if (error instanceof StepError) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    throw new StepError('template_error', `A placeholder could not be filled in: ${reason}`, { ...FINAL, cause: error })
+    throw new StepError('placeholder_failed', `A placeholder could not be filled in: ${reason}`, {
+      ...FINAL,
+      cause: error,
+    })
   }
 }
 

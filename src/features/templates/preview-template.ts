@@ -15,7 +15,7 @@ import { fillTemplate, notSupportedError } from './sendable-template.ts'
 /**
  * Shows the message that a template makes of parameters, whatever the status of the template. Placeholders in them read
  * the contact, the workspace and the time, with the limits of a workflow's step.
- * @throws NotFoundError, UnprocessableError `template_params_invalid`, `template_error`
+ * @throws NotFoundError, UnprocessableError `template_params_invalid`, `placeholder_failed`
  */
 export async function previewTemplate(scope: Scope, input: PreviewTemplate): Promise<TemplatePreview> {
   const row = await scope.get(TemplateRow, input.templateId)
@@ -44,7 +44,7 @@ export async function previewTemplate(scope: Scope, input: PreviewTemplate): Pro
   }
 }
 
-/** @throws UnprocessableError `template_error`, `budget_exceeded`, `value_too_large` */
+/** @throws UnprocessableError `placeholder_failed`, `budget_exceeded`, `value_too_large` */
 function resolveParams(params: Record<string, string>, source: Source): Record<string, string> {
   const resolve = () =>
     Object.entries(params).map(([name, text]) => [name, hasPlaceholder(text) ? resolveText(text, source) : text])

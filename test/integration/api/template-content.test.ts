@@ -204,7 +204,7 @@ describe('content of templates', () => {
       { path: 'params.nick', message: 'is not a variable of the template' },
     ])
     const invalid = await owner.request('POST', path, { params: { name: '{{contact.name' } })
-    expect([invalid.status, invalid.body.code]).to.deep.equal([422, 'template_error'])
+    expect([invalid.status, invalid.body.code]).to.deep.equal([422, 'placeholder_failed'])
   })
 
   it('POST /api/templates/{templateId}/preview limits the work of placeholders', async () => {

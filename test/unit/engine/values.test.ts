@@ -97,8 +97,8 @@ describe('template limits', () => {
     '{{x | sample}}',
     '{{x | raw}}',
   ]) {
-    it(`reject "${template}" with template_error`, () => {
-      expect(errorCode(template)).to.equal('template_error')
+    it(`reject "${template}" with placeholder_failed`, () => {
+      expect(errorCode(template)).to.equal('placeholder_failed')
     })
   }
 
@@ -107,8 +107,8 @@ describe('template limits', () => {
     '{{vars.big | replace: "x", vars.big}}',
     '{{now | date: "%900000000Y"}}',
   ]) {
-    it(`stop "${template}" with template_error before it exhausts memory`, () => {
-      expect(errorCode(template)).to.equal('template_error')
+    it(`stop "${template}" with placeholder_failed before it exhausts memory`, () => {
+      expect(errorCode(template)).to.equal('placeholder_failed')
     })
   }
 
