@@ -5,7 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { listPublished, loadVersions } from '../automation/published-workflows.ts'
 import { checkDefinitionTask, joinProblems } from '../definition-checks/check-definition.ts'
 import { withResources } from '../templates/load-resources.ts'
-import { getWorkflow, getWorkflowVersion } from '../workflows/queries.ts'
+import { getWorkflow, loadWorkflowVersion } from '../workflows/queries.ts'
 import { UNPUBLISHED } from './run-simulation.ts'
 
 type WorkflowRequest = { workflowId: string; definition?: unknown; version?: number | undefined }
@@ -25,7 +25,7 @@ async function loadWorkflow(
   if (version === undefined) {
     return { workflowId, name, version: UNPUBLISHED, compiled: await compileDraft(scope, definition ?? draft) }
   }
-  await getWorkflowVersion(scope, { workflowId, version })
+  await loadWorkflowVersion(scope, { workflowId, version })
   const compiled = (await loadVersions(scope, [{ workflowId, version }])).get(`${workflowId}:${version}`)
   if (!compiled) throw new NotFoundError('Workflow version')
   return { workflowId, name, version, compiled }

@@ -7,7 +7,7 @@ import type { Scope } from '../../scope/scope.ts'
 import { toCreatorColumns } from '../api-keys/creators.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { assertNoLiteralSecrets } from './literal-secrets.ts'
-import { getWorkflow, getWorkflowVersion } from './queries.ts'
+import { getWorkflow, loadWorkflowVersion } from './queries.ts'
 import {
   type CreateWorkflow,
   NAME_MAX,
@@ -103,7 +103,7 @@ export async function restoreVersion(
   scope: Scope,
   { workflowId, version, draftRevision }: RestoreVersion,
 ): Promise<WorkflowWithDefinition> {
-  const { definition } = await getWorkflowVersion(scope, { workflowId, version })
+  const { definition } = await loadWorkflowVersion(scope, { workflowId, version })
   return updateWorkflow(scope, { workflowId, definition, ...(draftRevision === undefined ? {} : { draftRevision }) })
 }
 

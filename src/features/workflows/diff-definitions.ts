@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow } from '../../models/automation.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { getWorkflowVersion } from './queries.ts'
+import { loadWorkflowVersion } from './queries.ts'
 import type { DefinitionDiff, DiffWorkflow, FieldChange, WorkflowDiff } from './schema.ts'
 import { type DefinitionPart, listSteps, listTriggers, toRootPart } from './stored-definition.ts'
 
@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>
 export async function diffWorkflow(scope: Scope, { workflowId, from, to }: DiffWorkflow): Promise<WorkflowDiff> {
   const { draft } = await scope.get(WorkflowRow, workflowId)
   const loadDefinition = async (side: string) =>
-    side === DRAFT ? draft : (await getWorkflowVersion(scope, { workflowId, version: Number(side) })).definition
+    side === DRAFT ? draft : (await loadWorkflowVersion(scope, { workflowId, version: Number(side) })).definition
   return { from, to, ...diffDefinitions(await loadDefinition(from), await loadDefinition(to)) }
 }
 

@@ -110,10 +110,11 @@ export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Pr
 
 const INTEGER_MAX = 2 ** 31 - 1
 
-export async function getWorkflowVersion(
+/** @throws NotFoundError */
+export async function loadWorkflowVersion(
   scope: Scope,
   { workflowId, version }: WorkflowVersionRef,
-): Promise<WorkflowVersion> {
+): Promise<VersionRow> {
   await scope.get(WorkflowRow, workflowId)
   const row = version <= INTEGER_MAX ? await scope.query(VersionRow).findOne({ workflowId, version }) : undefined
   if (!row) throw new NotFoundError('Workflow version')
@@ -125,10 +126,27 @@ export async function listWorkflowVersions(
   { workflowId }: WorkflowRef,
 ): Promise<{ items: Omit<WorkflowVersion, 'definition'>[] }> {
   await scope.get(WorkflowRow, workflowId)
-  const items = await scope
+  const rows = await scope
     .query(VersionRow)
     .select('workflowId', 'version', 'hash', 'note', 'publishedBy', 'publishedAt')
     .where('workflowId', workflowId)
     .orderBy('version', 'desc')
-  return { items }
+  return { items: await withPublishers(scope, rows) }
+}
+
+/** @throws NotFoundError */
+export async function getWorkflowVersion(scope: Scope, ref: WorkflowVersionRef): Promise<WorkflowVersion> {
+  const [version] = await withPublishers(scope, [await loadWorkflowVersion(scope, ref)])
+  if (!version) throw new NotFoundError('Workflow version')
+  return version
+}
+
+/** Adds who published versions. Only the IDs are stored, so a publisher that is not known any more counts as a member. */
+async function withPublishers<T extends { publishedBy: string | null }>(scope: Scope, rows: T[]) {
+  const versions = rows.map(({ publishedBy, ...row }) => ({ row, createdBy: publishedBy, createdByType: null }))
+  const publishers = await findCreators(scope, versions)
+  return versions.map((version) => {
+    const { row, createdBy: publishedBy } = withCreator(version, publishers)
+    return { ...row, publishedBy }
+  })
 }

@@ -69,7 +69,11 @@ export const WorkflowVersion = z
     hash: z.string(),
     definition,
     note: z.string().nullable(),
-    publishedBy: id.nullable().meta({ description: 'The member or API key that published it' }),
+    publishedBy: createdBy.meta({
+      ...createdBy.meta(),
+      description:
+        'Who published it: a member (`user`), an API key (`key`) or Parley itself (`system`). The name is null if it is not known any more',
+    }),
     publishedAt: timestamp,
   })
   .meta({ id: 'WorkflowVersion' })

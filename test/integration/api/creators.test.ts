@@ -91,6 +91,29 @@ describe('createdBy of workflows, their tests and broadcasts', () => {
     expect(await readCreators()).to.deep.equal(allAre({ type: 'system', id: null, name: null }))
   })
 
+  it('of a version of a workflow is the member or API key that published it', async () => {
+    const { id, key } = await workspace.call('POST', '/api/api-keys', { name: 'Deploy', scopes: ['full'] })
+    const headers = { authorization: `Bearer ${key}` }
+    const definition = {
+      version: 1,
+      triggers: [{ type: 'manual' }],
+      steps: [{ id: 'note', type: 'add_note', body: 'Hi' }],
+    }
+    const path = `/api/workflows/${(await workspace.call('POST', '/api/workflows', { name: 'W', definition })).id}`
+    await workspace.call('POST', `${path}/publish`, {})
+    await workspace.call('PATCH', path, {
+      definition: { ...definition, steps: [{ id: 'note', type: 'add_note', body: 'Bye' }] },
+    })
+    expect((await app.rest('POST', `${path}/publish`, { body: {}, headers })).status).to.equal(200)
+    const { items } = await workspace.call('GET', `${path}/versions`)
+    const publishers = [
+      { type: 'key', id, name: 'Deploy' },
+      { type: 'user', id: workspace.userId, name: 'Ada' },
+    ]
+    expect(items.map(({ publishedBy }: any) => publishedBy)).to.deep.equal(publishers)
+    expect((await workspace.call('GET', `${path}/versions/2`)).publishedBy).to.deep.equal(publishers[0])
+  })
+
   it('names no key of another workspace', async () => {
     const other = await buildWorkspace(app)
     const { id } = await other.call('POST', '/api/api-keys', { name: 'Secret', scopes: ['full'] })
