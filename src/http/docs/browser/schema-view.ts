@@ -84,9 +84,11 @@ const CHOICES_MAX = 4
 
 /** Describes the type of a value in some words, such as `array of Tag` and `string or null`. */
 export function describeType(schema: Schema): string {
+  // A field with the schema `false` excludes others.
+  if (typeof schema === 'boolean') return 'absent'
   const { $ref, type, items, oneOf, anyOf = [], allOf = [] } = schema
   if ($ref !== undefined) return readName($ref)
-  if ('const' in schema) return JSON.stringify(schema['const'])
+  if (schema['const'] !== undefined) return JSON.stringify(schema['const'])
   const choices = oneOf ?? anyOf
   if (choices.length > 0 && type === undefined) {
     const names = [...new Set(choices.map(describeType))]
@@ -118,7 +120,7 @@ export function describeBounds(schema: Schema): string {
     ...(format === undefined ? [] : [String(format)]),
     ...ranges,
     ...(pattern === undefined ? [] : [`pattern ${String(pattern)}`]),
-    ...('default' in schema ? [`default ${JSON.stringify(schema['default'])}`] : []),
+    ...(schema['default'] !== undefined ? [`default ${JSON.stringify(schema['default'])}`] : []),
   ]
   return texts.map((text) => `, ${text}`).join('')
 }
