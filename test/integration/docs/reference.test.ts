@@ -202,7 +202,7 @@ describe('the API reference in a browser', function () {
       await page.keyboard.press('Tab')
     }
     await page.keyboard.press('Enter')
-    await page.getByText(/^401 /).waitFor()
+    await page.locator('#result').getByText(/^401 /).waitFor()
   })
 
   for (const [colorScheme, width] of [

@@ -33,17 +33,17 @@ export const conversationTools: Tool[] = [
     name: 'read_conversation',
     title: 'Read a conversation',
     description:
-      'Returns a conversation and its latest messages, the newest first. For older ones, send the ID of the oldest as `before`.',
+      'Returns a conversation and its latest messages, the newest first. For older ones, send `nextCursor` as `cursor`.',
     scopes: ['conversations:read'],
     effect: 'read',
     input: z.strictObject({
       conversationId: id,
       limit: z.int().min(1).max(MESSAGES_MAX).default(20),
-      before: id.optional().meta({ description: 'ID of a message' }),
+      cursor: pageFields.cursor,
     }),
     async run({ api }, { conversationId, ...page }) {
       const conversation = await api.conversations.get({ conversationId })
-      const { messages, hasMore } = await api.conversations.listMessages({ conversationId, ...page })
+      const { messages, nextCursor } = await api.conversations.listMessages({ conversationId, ...page })
       const items = messages.toReversed().map(({ id: messageId, direction, type, body, ...message }) => ({
         messageId,
         at: message.createdAt,
@@ -57,7 +57,7 @@ export const conversationTools: Tool[] = [
         runId: message.runId,
         broadcastId: message.broadcastId,
       }))
-      return showUntrusted({ conversation, hasMore, items })
+      return showUntrusted({ conversation, nextCursor, items })
     },
   }),
   defineTool({
