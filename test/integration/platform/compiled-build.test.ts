@@ -58,6 +58,17 @@ describe('npm run build', function () {
     expect(await validation.json()).to.have.property('valid')
   }
 
+  /** Reads the documentation, which shows the demo account of an embedded database. */
+  async function readDocumentation(server: Server): Promise<void> {
+    const url = findUrl(server)
+    const reference = await (await fetch(`${url}/docs`)).text()
+    expect(reference).to.include(`value="${DEMO.email}"`)
+    const assets = [...reference.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path)
+    expect(assets.length).to.equal(2)
+    for (const path of [...assets, '/docs/tutorial', '/docs/adr'])
+      expect((await fetch(`${url}${path}`)).status, path).to.equal(200)
+  }
+
   it('removes the output of earlier builds', () => {
     expect(existsSync(join(checkout.path, 'dist/migrations/20200101000000_leftover.js'))).to.equal(false)
   })
@@ -76,6 +87,7 @@ describe('npm run build', function () {
       for (const program of [first, second]) {
         const server = await checkout.serve('node', program ?? [])
         await useDemoWorkspace(server)
+        await readDocumentation(server)
         await stop(server)
         expect(server.output.stderr).to.equal('')
       }
