@@ -117,6 +117,11 @@ export const WORKFLOW_ERRORS = {
     meaning: 'The definition has errors. `details` lists all of them.',
     remedy: 'Correct them: each has a code of the [problems of definitions](#problems-of-definitions).',
   },
+  workflow_key_taken: {
+    status: 409,
+    meaning: 'Another workflow of the workspace has the key.',
+    remedy: 'Choose another key, or change that workflow with `PUT /api/workflows/by-key/{key}`.',
+  },
   workflow_not_archived: {
     status: 409,
     meaning: 'The workflow to unarchive is not archived.',

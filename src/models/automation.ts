@@ -21,6 +21,7 @@ export class Workflow extends CreatedModel {
   static override jsonAttributes = ['draft']
 
   declare id: string
+  declare key: string | null
   declare name: string
   declare description: string | null
   declare status: 'draft' | 'published' | 'paused' | 'archived'

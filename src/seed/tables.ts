@@ -1072,6 +1072,7 @@ declare module 'knex/types/tables.js' {
         created_at: Date
         updated_at: Date
         created_by_type: string | null
+        key: string | null
       },
       | 'id'
       | 'description'
@@ -1086,6 +1087,7 @@ declare module 'knex/types/tables.js' {
       | 'created_at'
       | 'updated_at'
       | 'created_by_type'
+      | 'key'
     >
     workspace_deletions: Table<
       {

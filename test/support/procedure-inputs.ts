@@ -101,6 +101,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'messages.explain': ({ message }) => ({ messageId: message }),
   'workflows.list': () => ({}),
   'workflows.create': () => ({ name: 'N' }),
+  'workflows.upsert': () => ({ key: 'n', name: 'N', definition: { version: 1, triggers: [], steps: [] } }),
   'workflows.validate': ({ workflow }) => ({
     definition: { version: 1, triggers: [], steps: [] },
     workflowId: workflow,

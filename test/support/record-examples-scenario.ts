@@ -63,6 +63,7 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
 
   await r('workflows.list')
   const workflow = await r('workflows.create', {}, { name: 'Book a visit', definition: VISITS })
+  await r('workflows.upsert', { key: 'remind-visits' }, { name: 'Remind of visits', definition: VISITS })
   const ofWorkflow = { workflowId: workflow.id as string }
   await r(
     'workflows.validate',

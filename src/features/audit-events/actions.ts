@@ -105,6 +105,7 @@ export const AUDIT_ACTIONS = [
   'workflows.unpublish',
   'workflows.update',
   'workflows.updateTest',
+  'workflows.upsert',
   'workflows.validate',
   'workspace.delete',
   'workspace.setConsentKeywords',

@@ -7,7 +7,8 @@ import {
   restoreCheckedVersion,
   updateCheckedWorkflow,
 } from './check-draft.ts'
-import { CheckedWorkflow } from './schema.ts'
+import { CheckedWorkflow, UpsertedWorkflow, UpsertWorkflow } from './schema.ts'
+import { upsertWorkflow } from './upsert-workflow.ts'
 
 export const draftsRouter = router({
   create: adminProcedure
@@ -24,6 +25,17 @@ export const draftsRouter = router({
     .mutation(({ ctx, input }) =>
       ctx.once(CheckedWorkflow, (commit) => createCheckedWorkflow(ctx.scope, input, commit)),
     ),
+
+  upsert: adminProcedure
+    .meta(
+      rest('PUT', '/workflows/by-key/{key}', 'Create or update the workflow of a key', {
+        description:
+          'Creates the workflow, or changes its draft if it differs. The same call again changes nothing. With `publish` the draft is published as well, or nothing is stored if it has problems: the call responds with 422 `workflow_invalid`.',
+      }),
+    )
+    .input(UpsertWorkflow)
+    .output(UpsertedWorkflow)
+    .mutation(({ ctx, input }) => upsertWorkflow(ctx.scope, input)),
 
   update: adminProcedure
     .meta(

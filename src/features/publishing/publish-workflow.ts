@@ -69,7 +69,7 @@ async function checkDraft(scope: Scope, workflowId: string) {
 }
 
 /** @throws ConflictError `workflow_archived` */
-function assertNotArchived({ status }: WorkflowRow): void {
+export function assertNotArchived({ status }: WorkflowRow): void {
   if (status !== 'archived') return
   throw new ConflictError('workflow_archived', 'An archived workflow cannot be published. Unarchive it first')
 }

@@ -1,5 +1,6 @@
 import { definitionHash } from '../../engine/compile/definition-hash.ts'
 import { Workflow as WorkflowRow, WorkflowWebhook as WebhookRow } from '../../models/automation.ts'
+import { findUniqueKey } from '../../platform/database/unique-name.ts'
 import { definedFields, listChanged } from '../../platform/fields.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
@@ -23,7 +24,7 @@ type Draft = WorkflowRow['draft']
 
 /**
  * Creates a draft. Without a definition the draft is empty, and can be published as it is.
- * @throws ConflictError `too_many_workflows`
+ * @throws ConflictError `too_many_workflows`, `workflow_key_taken`
  * @throws UnprocessableError `literal_secret`
  */
 export async function createWorkflow(
@@ -31,11 +32,12 @@ export async function createWorkflow(
   { id: workflowId = newId(), ...input }: CreateWorkflow & { id?: string },
 ): Promise<WorkflowWithDefinition> {
   assertNoLiteralSecrets(input.definition)
-  return scope.transaction(async (tx) => {
+  return inKeyedTransaction(scope, async (tx) => {
     await assertRowLimit(tx, 'workflows')
     const now = tx.now()
     await tx.query(WorkflowRow).insert({
       id: workflowId,
+      key: input.key ?? null,
       name: input.name,
       description: input.description ?? null,
       status: 'draft',
@@ -52,15 +54,16 @@ export async function createWorkflow(
 
 /**
  * Changes the draft. The published version stays until the next publish.
- * @throws ConflictError `version_conflict`
+ * @throws ConflictError `version_conflict`, `workflow_key_taken`
  * @throws UnprocessableError `literal_secret`
  */
 export async function updateWorkflow(scope: Scope, input: UpdateWorkflow): Promise<WorkflowWithDefinition> {
   const { workflowId, definition, draftRevision, ...columns } = input
   assertNoLiteralSecrets(definition)
-  return scope.transaction(async (tx) => {
+  return inKeyedTransaction(scope, async (tx) => {
     const workflow = await tx.lock(WorkflowRow, workflowId)
     tx.audit?.compareWith({
+      key: workflow.key,
       name: workflow.name,
       description: workflow.description,
       draftRevision: workflow.draftRevision,
@@ -132,6 +135,17 @@ export function deleteWorkflow(scope: Scope, { workflowId }: WorkflowRef): Promi
 async function deleteWebhookRoute(tx: Scope, workflowId: string): Promise<void> {
   const webhook = await tx.query(WebhookRow).findOne({ workflowId })
   if (webhook) await tx.sql('deleteWebhookRoute')`delete from workflow_webhook_routes where webhook_id = ${webhook.id}`
+}
+
+/** Runs a transaction that may set a key, about which the database decides whether it is free. */
+async function inKeyedTransaction<T>(scope: Scope, work: (tx: Scope) => Promise<T>): Promise<T> {
+  try {
+    return await scope.transaction(work)
+  } catch (cause) {
+    if (findUniqueKey(cause) !== 'workflows_tenant_id_key_key') throw cause
+    const message = 'Another workflow has this key. Choose another key, or change that workflow'
+    throw new ConflictError('workflow_key_taken', message, undefined, { cause })
+  }
 }
 
 /** Returns the columns of a draft, with its hash, so that lists need not read it. */

@@ -18,6 +18,7 @@ import { listPublishedProblems } from '../automation/published-workflows.ts'
 /** Columns of a workflow except its draft, which may be large. */
 const LISTED = [
   'id',
+  'key',
   'name',
   'description',
   'status',
@@ -99,11 +100,12 @@ export async function loadWorkflows(scope: Scope, ids: string[]): Promise<Workfl
   return toWorkflows(scope, await workflowQuery(scope).whereIn('id', ids))
 }
 
-export async function listWorkflows(scope: Scope, { status }: ListWorkflows): Promise<{ items: Workflow[] }> {
+export async function listWorkflows(scope: Scope, { key, status }: ListWorkflows): Promise<{ items: Workflow[] }> {
   const rows = workflowQuery(scope).orderBy([
     { column: 'createdAt', order: 'desc' },
     { column: 'id', order: 'desc' },
   ])
+  if (key !== undefined) void rows.where({ key })
   if (status) void rows.where({ status })
   return { items: await toWorkflows(scope, await rows) }
 }

@@ -33,11 +33,20 @@ const storable = json
 export const draft = typed<StoredDefinition, WorkflowDefinition>(storable)
 const definition = typed<WorkflowDefinition, StoredDefinition>(storable)
 
+const key = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must have 1 to 64 lower-case letters, digits, dots, underscores and hyphens')
+  .meta({ description: 'Name of the workflow for programs, unique in the workspace', examples: ['order-status'] })
+
 const status = z.enum(['draft', 'published', 'paused', 'archived'])
 
 export const Workflow = z
   .object({
     id,
+    key: z
+      .string()
+      .nullable()
+      .meta({ description: 'Name of the workflow for programs; null without one', examples: ['order-status'] }),
     name: z.string(),
     description: z.string().nullable(),
     status,
@@ -88,6 +97,7 @@ export const WorkflowRef = z.strictObject({ workflowId: id })
 export type WorkflowRef = z.infer<typeof WorkflowRef>
 
 export const ListWorkflows = z.strictObject({
+  key: key.optional().meta({ description: 'Only the workflow with this key' }),
   status: status.optional().meta({ description: 'Only workflows with this status' }),
 })
 export type ListWorkflows = z.infer<typeof ListWorkflows>
@@ -103,6 +113,7 @@ const name = text(NAME_MAX)
 const description = text(2000, 0)
 
 export const CreateWorkflow = z.strictObject({
+  key: key.optional(),
   name,
   description: description.nullish(),
   definition: draft.optional(),
@@ -116,6 +127,9 @@ const draftRevision = z
 
 export const UpdateWorkflow = z.strictObject({
   workflowId: id,
+  key: key
+    .nullish()
+    .meta({ description: 'Name of the workflow for programs, unique in the workspace; null removes it' }),
   name: name.optional(),
   description: description.nullish(),
   definition: draft.optional(),

@@ -201,7 +201,7 @@ describe('GET /openapi.json', () => {
     for (const name of ['TooManyRequests', 'ServiceUnavailable']) {
       expect(document.components.responses[name]?.headers, name).to.include.keys('Retry-After')
     }
-    expect(JSON.stringify(document).length).to.be.lessThan(960_000)
+    expect(JSON.stringify(document).length).to.be.lessThan(970_000)
   })
 
   it('the OpenAPI document lists every code that the body of an error can have', () => {
@@ -345,11 +345,8 @@ describe('GET /openapi.json', () => {
       expect(status, `${path}: ${JSON.stringify(body)}`).to.equal(201)
     }
     const path = '/api/workflows/{workflowId}'
-    const { body: workflow } = await owner.request(
-      'POST',
-      '/api/workflows',
-      document.paths['/api/workflows']?.['post']?.requestBody?.content['application/json']?.example,
-    )
+    const created = document.paths['/api/workflows']?.['post']?.requestBody?.content['application/json']?.example
+    const { body: workflow } = await owner.request('POST', '/api/workflows', { ...Object(created), key: 'other' })
     for (const [action, expected] of [
       ['simulate', 200],
       ['tests', 201],

@@ -32,6 +32,7 @@ export const COMPONENTS: Record<string, string> = {
   Workflow: 'A workflow without its definition',
   WorkflowWithDefinition: 'A workflow with the definition of its draft',
   CheckedWorkflow: 'A workflow with the definition of its draft and the problems of the draft',
+  UpsertedWorkflow: 'The workflow of a key, with the effect of the call',
   PublishedWorkflow: 'A workflow with its definition and the warnings of publishing it',
   WorkflowVersion: 'A published version of a workflow',
   WorkflowVersionSummary: 'A published version of a workflow, without its definition',
