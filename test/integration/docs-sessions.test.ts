@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { type Database, openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
 import { systemClock } from '../../src/platform/time.ts'
 import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
-import { type Document, listDocuments, readDocument } from '../support/documents.ts'
+import { type Document, listDocuments, readDocument, ROOT } from '../support/documents.ts'
 import { FakeWhatsappProcess } from '../support/fake-whatsapp-process.ts'
 import { listCommands, ShellSession } from '../support/shell-session.ts'
 import { type TempDir, createTempDir } from '../support/temp-dir.ts'
@@ -63,6 +63,10 @@ describe('documentation sessions', () => {
     const replacements: [string, string][] = [
       ['http://localhost:3000', app.url],
       ['http://127.0.0.1:4010', fake.url],
+      [
+        'npx parley',
+        `node --import ${join(ROOT, 'node_modules/tsx/dist/loader.mjs')} ${join(ROOT, 'src/cli/parley.ts')}`,
+      ],
     ]
     const session = new ShellSession({ cwd: folder.path, env: { CURL_HOME: folder.path }, replacements })
     try {

@@ -43,12 +43,12 @@ const status = z.enum(['draft', 'published', 'paused', 'archived'])
 export const Workflow = z
   .object({
     id,
+    name: z.string(),
+    description: z.string().nullable(),
     key: z
       .string()
       .nullable()
       .meta({ description: 'Name of the workflow for programs; null without one', examples: ['order-status'] }),
-    name: z.string(),
-    description: z.string().nullable(),
     status,
     version: z.int().nullable().meta({ description: 'The published version, which new runs use' }),
     draftRevision: z.int().meta({ description: 'Number of changes of the draft' }),

@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { buildWorkspace } from '../../factories.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { systemClock } from '../../../src/platform/time.ts'
+import { ROOT } from '../../support/documents.ts'
+import { freePort } from '../../support/free-port.ts'
+import { say } from '../../support/steps.ts'
+import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
+import type { WorkspaceClient } from '../../support/workspace-client.ts'
+
+const define = (body: string) => ({ version: 1, triggers: [{ type: 'manual' }], steps: [say('greet', body)] })
+const expecting = (body: string) => [
+  {
+    name: 'Greets',
+    dialogue: [{ type: 'advance', by: '10m' }],
+    trigger: { type: 'manual' },
+    expectation: { transcript: [{ from: 'workflow', body }] },
+  },
+]
+
+type Result = { code: number; stdout: string; stderr: string }
+
+describe('parley workflows', function () {
+  this.timeout(120_000)
+  let app: TestApp
+  let workspace: WorkspaceClient
+  let root: TempDir
+  let apiKey: string
+  let folders = 0
+
+  before(async () => {
+    app = await startTestApp({}, systemClock)
+    workspace = await buildWorkspace(app)
+    root = createTempDir()
+    apiKey = (await workspace.call('POST', '/api/api-keys', { name: 'deployment', scopes: ['full'] })).key
+  })
+
+  after(async () => {
+    await app.stop()
+    await root.remove()
+  })
+
+  function makeFolder(files: Record<string, unknown>): string {
+    const folder = join(root.path, `folder${(folders += 1)}`)
+    mkdirSync(folder)
+    for (const [name, content] of Object.entries(files)) {
+      writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+    }
+    return folder
+  }
+
+  function parley(args: string[], env: Record<string, string> = {}): Promise<Result> {
+    const program = ['--import', 'tsx', join(ROOT, 'src/cli/parley.ts'), ...args]
+    const settings = { PARLEY_URL: app.url, PARLEY_API_KEY: apiKey, PARLEY_WORKSPACE: workspace.tenantId, ...env }
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        program,
+        { cwd: ROOT, env: { ...process.env, ...settings } },
+        (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+      )
+    })
+  }
+
+  const find = async (key: string) => (await workspace.call('GET', `/api/workflows?key=${key}`)).items
+
+  it('push stores files and their tests, publishes them, and changes nothing when it is repeated', async () => {
+    const definition = define('Hi')
+    const folder = makeFolder({
+      'hello.json': { name: 'Hello', description: 'Greets', definition },
+      'hello.tests.json': expecting('Hi'),
+      'bare.ts': `export default ${JSON.stringify(definition)}`,
+    })
+    const first = await parley(['workflows', 'push', folder, '--publish'])
+    expect(first.code, first.stderr).to.equal(0)
+    expect(first.stdout).to.include(`${folder}/hello.json: created, 1 tests changed, published as version 1`)
+    expect(first.stdout).to.include(`${folder}/bare.ts: created, published as version 1`)
+    const again = await parley(['workflows', 'push', folder, '--publish'])
+    expect(again.stdout).to.include(`${folder}/hello.json: unchanged, published before`)
+    expect((await find('hello'))[0]).to.include({ name: 'Hello', version: 1, draftRevision: 1, status: 'published' })
+    expect((await parley(['workflows', 'diff', folder])).code).to.equal(0)
+  })
+
+  it('push publishes nothing whose tests fail, and exits with 1', async () => {
+    const folder = makeFolder({
+      'tested.json': { name: 'Tested', definition: define('Hi') },
+      'tested.tests.json': expecting('Hello'),
+    })
+    const { code, stdout } = await parley(['workflows', 'push', folder, '--publish'])
+    expect([code, (await find('tested'))[0].status]).to.deep.equal([1, 'draft'])
+    expect(stdout).to.include('tests failed, not published').and.to.include('test "Greets": Message 1')
+  })
+
+  it('push changes nothing if a file has problems, is no JSON or has no safe name', async () => {
+    const good = { 'good.json': { name: 'Good', definition: define('Hi') } }
+    const mistaken = { ...define('Hi'), triggers: [{ type: 'ap' }] }
+    for (const [name, content, problem] of [
+      ['bad.json', { name: 'Bad', definition: mistaken }, 'bad.json: triggers.0.type: '],
+      ['bad.json', '{ "name": ', 'bad.json: is not JSON'],
+      ['Bad.json', good, 'Bad.json: the name of the file is no key'],
+      ['bad.json', { title: 'Bad' }, 'bad.json: '],
+    ] as const) {
+      const { code, stderr } = await parley(['workflows', 'push', makeFolder({ ...good, [name]: content })])
+      expect([code, await find('good')], stderr).to.deep.equal([1, []])
+      expect(stderr).to.include(problem)
+    }
+  })
+
+  it('diff shows the values that differ and exits with 1', async () => {
+    const files = { 'changed.json': { name: 'Changed', definition: define('Hi') } }
+    expect((await parley(['workflows', 'diff', makeFolder(files)])).stdout).to.include('+ new workflow')
+    await parley(['workflows', 'push', makeFolder(files)])
+    const folder = makeFolder({ 'changed.json': { name: 'Changed', definition: define('Hello') } })
+    const { code, stdout } = await parley(['workflows', 'diff', folder])
+    expect(code).to.equal(1)
+    expect(stdout).to.include('- steps.0.message.body: "Hi"').and.to.include('+ steps.0.message.body: "Hello"')
+  })
+
+  it('pull writes files that a second pull and push do not change', async () => {
+    const other = await buildWorkspace(app)
+    const { key } = await other.call('POST', '/api/api-keys', { name: 'deployment', scopes: ['full'] })
+    const env = { PARLEY_API_KEY: key, PARLEY_WORKSPACE: other.tenantId }
+    const source = makeFolder({
+      'pulled.json': { name: 'Pulled', definition: define('Hi') },
+      'pulled.tests.json': expecting('Hi'),
+    })
+    await parley(['workflows', 'push', source], env)
+    await other.call('POST', '/api/workflows', { name: 'Without a key' })
+    const folder = join(root.path, 'pulled')
+    expect((await parley(['workflows', 'pull', folder], env)).code).to.equal(0)
+    const names = readdirSync(folder).sort()
+    expect(names).to.deep.equal(['pulled.json', 'pulled.tests.json'])
+    const texts = names.map((name) => readFileSync(join(folder, name), 'utf8'))
+    expect((await parley(['workflows', 'pull', folder], env)).stdout).to.equal('pulled: unchanged\n')
+    expect((await parley(['workflows', 'push', folder], env)).stdout).to.equal(`${folder}/pulled.json: unchanged\n`)
+    expect(names.map((name) => readFileSync(join(folder, name), 'utf8'))).to.deep.equal(texts)
+  })
+
+  it('two pushes at once make one workflow', async () => {
+    const folder = makeFolder({ 'race.json': { name: 'Race', definition: define('Hi') } })
+    const results = await Promise.all([1, 2].map(() => parley(['workflows', 'push', folder, '--publish'])))
+    expect(results.map(({ code, stderr }) => [code, stderr])).to.deep.equal([
+      [0, ''],
+      [0, ''],
+    ])
+    const items = await find('race')
+    expect(items).to.have.length(1)
+    expect(items[0].version).to.equal(1)
+  })
+
+  it('exits with 1 and one line for a wrong key, a dead server and a folder that does not exist', async () => {
+    const folder = makeFolder({ 'a.json': { name: 'A', definition: define('Hi') } })
+    const wrong = await parley(['workflows', 'push', folder], { PARLEY_API_KEY: 'prl_wrong' })
+    expect([wrong.code, wrong.stderr.split('\n').length]).to.deep.equal([1, 2])
+    expect(wrong.stderr).to.include('401')
+    const dead = await parley(['workflows', 'push', folder, '--url', `http://127.0.0.1:${await freePort()}`])
+    expect([dead.code, dead.stderr.split('\n').length]).to.deep.equal([1, 2])
+    expect(dead.stderr).to.include('does not answer: ECONNREFUSED')
+    const missing = await parley(['workflows', 'diff', join(root.path, 'missing')])
+    expect([missing.code, missing.stderr]).to.deep.equal([1, `${root.path}/missing cannot be read: ENOENT\n`])
+  })
+
+  it('exits with 2 for mistakes in the arguments, and prints its usage with --help', async () => {
+    for (const args of [['workflows'], ['workflows', 'push'], ['workflow'], ['workflows', 'pull', 'x', '--publish']]) {
+      expect((await parley(args)).code, args.join(' ')).to.equal(2)
+    }
+    expect((await parley(['workflows', 'push', 'x'], { PARLEY_API_KEY: '' })).code).to.equal(2)
+    const { code, stdout } = await parley(['--help'])
+    expect([code, stdout.split('\n')[0]]).to.deep.equal([0, 'Usage: parley start'])
+  })
+})
