@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
 import packageJson from '../package.json' with { type: 'json' }
+import clientJson from '../packages/client/package.json' with { type: 'json' }
 import { listOperations } from '../src/http/rest.ts'
 import { isTenantTable } from '../src/platform/database/statements/tables.ts'
 import { appRouter } from '../src/router.ts'
@@ -87,7 +88,6 @@ const TOP_LEVEL_FILES: Record<string, string[]> = {
   'router.ts': ['features', 'trpc'],
   'jobs.ts': ['features', 'engine', 'trpc', 'scope', 'platform'],
   'config.ts': ['platform'],
-  'client.ts': ['router.ts', 'workflow-definition.ts', 'error-codes'],
   'workflow-definition.ts': [],
 }
 
@@ -121,6 +121,7 @@ const PRODUCT_NOUNS = ['tag', 'tags', 'group', 'groups', 'channel', 'channels']
 const sources = readSourceFiles(['src'])
 const migrations = readTextFiles(['migrations'], '.ts')
 const documents = readTextFiles(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'], '.md')
+const client = readSourceFiles(['packages/client/src'])
 const tools = readSourceFiles(['bench', 'chaos', 'fake-whatsapp', 'seeds'])
 const tests = readSourceFiles(['test'])
 
@@ -193,6 +194,36 @@ describe('architecture: layers', () => {
         }),
       ),
     )
+  })
+})
+
+describe('architecture: client', () => {
+  it('only server.ts of the client imports the server, and only its types', () => {
+    assertNone(
+      client.flatMap((file) =>
+        importLines(file, (target) => !target.startsWith('packages/') && file.path !== 'packages/client/src/server.ts'),
+      ),
+    )
+    const server = client.find(({ path }) => path === 'packages/client/src/server.ts')
+    expect(server && listLoaded(server)).to.deep.equal([])
+  })
+
+  it('the client imports no package but its peers', () => {
+    const peers = Object.keys(clientJson.peerDependencies)
+    const isPeer = (name: string) => peers.some((peer) => name === peer || name.startsWith(`${peer}/`))
+    assertNone(
+      client.flatMap(({ path, text }) =>
+        ts
+          .preProcessFile(text, true, true)
+          .importedFiles.map(({ fileName }) => fileName)
+          .filter((name) => !name.startsWith('.') && !isPeer(name))
+          .map((name) => `${path}: imports ${name}`),
+      ),
+    )
+  })
+
+  it('the server imports nothing of the client', () => {
+    assertNone(sources.flatMap((file) => importLines(file, (target) => target.startsWith('packages/'))))
   })
 })
 
@@ -453,7 +484,7 @@ describe('architecture: code', () => {
 
 describe('architecture: language', () => {
   it('the code uses the terms of the glossary', () => {
-    assertNone([...sources, ...tools, ...migrations].flatMap(listBannedWords))
+    assertNone([...sources, ...tools, ...client, ...migrations].flatMap(listBannedWords))
   })
 
   it('the documents use the terms of the glossary', () => {
@@ -465,12 +496,12 @@ describe('architecture: language', () => {
   })
 
   it('functions are named by a verb or a conversion', () => {
-    assertNone([...sources, ...tools].flatMap(listBannedFunctionNames))
+    assertNone([...sources, ...tools, ...client].flatMap(listBannedFunctionNames))
   })
 
   it('docstrings start with a verb or a noun phrase', () => {
     const written = sources.filter(({ path }) => path !== FIELD_TEXTS)
-    assertNone([...written, ...tools, ...migrations, ...tests].flatMap(listBannedDocstrings))
+    assertNone([...written, ...tools, ...client, ...migrations, ...tests].flatMap(listBannedDocstrings))
   })
 })
 

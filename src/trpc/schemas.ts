@@ -130,10 +130,16 @@ const DATE_TIME = { override: { type: 'string', format: 'date-time' } } as const
 /** A time in an answer: ISO 8601, UTC, milliseconds. */
 export const timestamp = z.date().meta(DATE_TIME)
 
-/** A time in a request, kept as text: ISO 8601 with an offset. */
-export const timestampText = z.iso
-  .datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' })
+/** A time in a request, kept as text: ISO 8601 with an offset. Clients of tRPC may send a date, too. */
+export const timestampText = z
+  .transform((time: string | Date) => (time instanceof Date ? toText(time) : time))
+  .pipe(z.iso.datetime({ offset: true, error: 'must be an ISO-8601 time such as 2026-11-20T10:15:30Z' }))
   .meta(DATE_TIME)
+
+/** Returns the text of a date; one that is no time has none, and is rejected as such. */
+function toText(time: Date): string {
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString()
+}
 
 /** A time in a request. */
 export const timestampInput = timestampText.transform((time) => new Date(time)).meta(DATE_TIME)

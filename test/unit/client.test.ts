@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createParleyClient } from '../../src/client.ts'
+import { createParleyClient } from '../../packages/client/src/index.ts'
 
 describe('the typed client without an EventSource', () => {
   it('throws when a subscription is made, and names the option', () => {

@@ -1,7 +1,7 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
-import { isCustomEvent } from '../../scope/event-types.ts'
+import { type Event, isCustomEvent } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
 import { addPayloads, mayReadPayloads, type Payload } from '../events/payloads.ts'
@@ -52,8 +52,10 @@ type Following = {
 }
 
 /** An event of the workspace. Its `data` has IDs only; a custom one has what its sender gave as `payload`. */
-export type WorkspaceEvent =
-  { type: 'event'; event: Pick<FeedEvent, 'id' | 'type' | 'data' | 'at'> & { payload?: Payload | null } } | StreamStart
+export type WorkspaceEvent = { type: 'event'; event: TypedEvent } | StreamStart
+
+/** The fields of the data follow from the type. */
+type TypedEvent = Pick<FeedEvent, 'id' | 'at'> & Event & { payload?: Payload | null }
 
 const ITEMS = new EventItems<WorkspaceEvent>()
 
@@ -240,5 +242,6 @@ function getItem(scope: Scope, event: FeedEvent): Promise<WorkspaceEvent> {
 
 async function toItem(scope: Scope, { id, type, data, at }: FeedEvent): Promise<WorkspaceEvent> {
   const [event = { id, type, data, at }] = await addPayloads(scope, [{ id, type, data, at }])
-  return { type: 'event', event }
+  // The data is stored with the fields of its type.
+  return { type: 'event', event: event as TypedEvent }
 }

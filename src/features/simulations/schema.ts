@@ -74,7 +74,7 @@ export const ContactFacts = z
 export type ContactFacts = z.output<typeof ContactFacts>
 
 /** Start of the virtual clock: in this century, so that every time computed from it can be stored. */
-export const StartsAt = timestampText.regex(YEARS, 'must be in a year from 2000 to 2099')
+export const StartsAt = timestampText.refine((time) => YEARS.test(time), 'must be in a year from 2000 to 2099')
 
 export const StepOutputs = json.meta({
   description:

@@ -13,6 +13,7 @@ const GROUPS: { title: string; paths: string[] }[] = [
       ERRORS_PATH,
       '/docs/api',
       '/docs/workflow-language',
+      '/docs/client',
       '/docs/webhooks',
       '/docs/access',
       '/docs/whatsapp',

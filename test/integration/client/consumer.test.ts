@@ -1,67 +1,133 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
+import { readDocument } from '../../support/documents.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const PACKAGES_MAX = 10
 const run = promisify(execFile)
 
 const PROGRAM = `
 import { EventSource } from 'eventsource'
-import { createParleyClient, defineWorkflow, type ErrorCode, isParleyError, type Step } from 'parley'
+import {
+  createParleyClient,
+  defineWorkflow,
+  type ErrorCode,
+  isParleyError,
+  type ParleyEvent,
+  type ParleyWebhookEvent,
+  ParleyTimeoutError,
+  type RouterInputs,
+  type RouterOutputs,
+  type Step,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '@parley/client'
 
-const [url = '', tenantId = '', cookie = ''] = process.argv.slice(2)
-const parley = createParleyClient({ url, tenantId, headers: { cookie }, EventSource })
-
-const contact = await parley.contacts.create.mutate({ name: 'Kim', phone: '+4915112340000' })
-const first = await parley.sandbox.sendAsCustomer.mutate({ contactId: contact.id, body: 'one' })
-const year: number = contact.createdAt.getUTCFullYear()
-
-const received: string[] = []
-await new Promise<void>((resolve, reject) => {
-  const subscription = parley.conversations.follow.subscribe(
-    { conversationId: first.conversationId },
-    {
-      onData: ({ data }) => {
-        if (data.type === 'ready') void parley.sandbox.sendAsCustomer.mutate({ contactId: contact.id, body: 'two' })
-        if (data.type !== 'message' || data.message.direction !== 'inbound') return
-        received.push(data.message.body ?? '')
-        if (data.message.body !== 'two') return
-        subscription.unsubscribe()
-        resolve()
-      },
-      onError: reject,
-    },
-  )
+const [url = '', workspace = '', cookie = ''] = process.argv.slice(2)
+const parley = createParleyClient({
+  url,
+  tenantId: () => workspace,
+  headers: () => Promise.resolve({ cookie }),
+  EventSource,
+  timeoutMs: 20_000,
 })
 
-const answer: Step = { id: 'answer', type: 'send_message', message: { body: 'Pong' } }
-const definition = defineWorkflow({ version: 1, triggers: [{ type: 'api' }], steps: [answer] })
+const answer: Step = { id: 'answer', type: 'send_message', message: { body: 'Pong, {{contact.name}}!' } }
+const definition = defineWorkflow({
+  version: 1,
+  triggers: [{ type: 'message_received', match: { mode: 'exact', values: ['ping'] } }],
+  steps: [answer],
+})
 const workflow = await parley.workflows.create.mutate({ name: 'Ping', definition })
 const stepTypes = workflow.definition.steps.map(({ type }) => type)
+await parley.workflows.publish.mutate({ workflowId: workflow.id })
 
-const { messages } = await parley.conversations.listMessages.query({ conversationId: first.conversationId })
+const input: RouterInputs['contacts']['create'] = { name: 'Kim', phone: '+4915112340000' }
+const contact: RouterOutputs['contacts']['create'] = await parley.contacts.create.mutate(input)
+const year: number = contact.createdAt.getUTCFullYear()
+
+function describe(event: ParleyEvent): string | null {
+  switch (event.type) {
+    case 'contact.updated':
+      return event.data.changed.join()
+    case 'message.received':
+      return event.data.messageId
+    default:
+      return null
+  }
+}
+
+export function toText(event: ParleyWebhookEvent): string | undefined {
+  if (event.type === 'message.received') return event.resource?.body ?? event.data.conversationId
+  if (event.type === 'workflow.published') return event.resource?.createdAt.toUpperCase()
+  return event.payload ? 'custom' : undefined
+}
+
+const received: string[] = []
+const answered = new Promise<void>((resolve, reject) => {
+  const subscription = parley.events.follow.subscribe(undefined, {
+    onData: ({ data }) => {
+      if (data.type === 'ready') {
+        void parley.sandbox.sendAsCustomer.mutate({ contactId: contact.id, body: 'ping' })
+      } else if (data.type === 'event') {
+        const messageId = describe(data.event)
+        if (messageId !== null) received.push(messageId)
+        if (data.event.type !== 'message.delivered') return
+        subscription.unsubscribe()
+        resolve()
+      }
+    },
+    onError: reject,
+  })
+})
+await answered
+const { items } = await parley.conversations.list.query({ contactId: contact.id })
+const { messages } = await parley.conversations.listMessages.query({ conversationId: items[0]?.id ?? '' })
+const { since } = { since: new Date(Date.now() - 60_000) }
+const audit = await parley.auditEvents.list.query({ since, action: 'contacts.create' })
+
 const error = await parley.runs.get.query({ runId: 'none' }).catch((thrown: unknown) => thrown)
 if (!isParleyError(error)) throw error
 const notFound: ErrorCode = 'not_found'
 const errorMessage = error.data?.code === notFound ? \`\${error.message}: \${error.data.docUrl}\` : ''
-console.log(JSON.stringify({ stepTypes, year, last: received.at(-1), messages: messages.map(({ body }) => body), errorMessage }))
-process.exit(0)
+
+const refused = await verifyWebhook('{}', new Headers(), 'whsec_AAAA').catch((thrown: unknown) => thrown)
+const problem = refused instanceof WebhookVerificationError ? refused.problem : ''
+
+const late = await parley.tags.list.query(undefined, { context: { timeoutMs: 0 } }).catch((thrown: unknown) => thrown)
+const isLate = isParleyError(late) && late.cause instanceof ParleyTimeoutError
+
+const bodies = messages.map(({ body }) => body)
+console.log(JSON.stringify({ stepTypes, year, received, bodies, audited: audit.total, errorMessage, problem, isLate }))
 `
 
 const INVALID_PROGRAM = `
-import { createParleyClient } from 'parley'
+import { createParleyClient, defineWorkflow } from '@parley/client'
 const parley = createParleyClient({ url: 'http://localhost' })
 await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
 await parley.workflows.create.mutate({ name: 'Ping', definition: { version: 1, triggers: [{ type: 'ap' }], steps: [] } })
+defineWorkflow({ version: 1, steps: [{ id: 'answer', type: 'send_mesage', message: { body: 'Pong' } }] })
 `
 
-describe('npm package', function () {
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  module: 'nodenext',
+  target: 'es2023',
+  lib: ['es2023', 'dom'],
+  types: ['node'],
+  skipLibCheck: false,
+}
+
+/** A project with the packed client and nothing else. */
+describe('the package @parley/client', function () {
   this.timeout(300_000)
   let app: TestApp
   let owner: TestSession
@@ -71,25 +137,20 @@ describe('npm package', function () {
     app = await startTestApp({}, systemClock)
     owner = await app.signUp()
     folder = createTempDir()
-    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder.path], { cwd: ROOT })
+    const pack = ['pack', '--silent', '--workspace', '@parley/client', '--pack-destination', folder.path]
+    const { stdout } = await run('npm', pack, { cwd: ROOT, timeout: 120_000 })
     const tarball = stdout.trim().split('\n').at(-1) ?? ''
     const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>
     }
-    const dependencies = { parley: `file:${tarball}`, eventsource: devDependencies['eventsource'] }
-    // Types of transitive dependencies do not pass strict checks, so library checks are skipped.
-    const compilerOptions = {
-      strict: true,
-      module: 'nodenext',
-      target: 'es2023',
-      lib: ['es2023', 'dom'],
-      types: ['node'],
-      skipLibCheck: true,
-    }
     const typeRoots = [join(ROOT, 'node_modules/@types')]
-    mkdirSync(join(folder.path, 'src'))
     const files = {
-      'package.json': { name: 'consumer', private: true, type: 'module', dependencies },
+      'package.json': {
+        name: 'consumer',
+        private: true,
+        type: 'module',
+        dependencies: { '@parley/client': `file:${tarball}` },
+      },
       'tsconfig.json': {
         compilerOptions: { ...compilerOptions, typeRoots, rootDir: 'src', outDir: 'dist' },
         include: ['src/program.ts'],
@@ -99,12 +160,13 @@ describe('npm package', function () {
         include: ['src/invalid.ts'],
       },
     }
+    mkdirSync(join(folder.path, 'src'))
     for (const [name, content] of Object.entries(files)) writeFileSync(join(folder.path, name), JSON.stringify(content))
     writeFileSync(join(folder.path, 'src/program.ts'), PROGRAM)
     writeFileSync(join(folder.path, 'src/invalid.ts'), INVALID_PROGRAM)
-    await run('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', '--prefer-offline'], {
-      cwd: folder.path,
-    })
+    await install([])
+    expect(listPackages().length, listPackages().join()).to.be.within(4, PACKAGES_MAX)
+    await install([`eventsource@${devDependencies['eventsource'] ?? ''}`])
   })
 
   after(async () => {
@@ -112,36 +174,99 @@ describe('npm package', function () {
     await folder.remove()
   })
 
-  function compile(project: string): Promise<{ stdout: string }> {
-    return run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: folder.path })
+  async function install(names: string[]): Promise<void> {
+    const options = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
+    await run('npm', ['install', ...options, ...names], { cwd: folder.path, timeout: 120_000 })
   }
 
-  it('a project that installs the package compiles in strict mode, calls the API and subscribes to messages', async () => {
-    await compile('tsconfig.json').catch((error: { stdout: string }) => expect.fail(error.stdout))
-    const { stdout } = await run(process.execPath, ['dist/program.js', app.url, owner.tenantId, owner.cookie], {
-      cwd: folder.path,
-      timeout: 60_000,
-    })
-    const output = JSON.parse(stdout) as {
-      stepTypes: string[]
-      year: number
-      last: string
-      messages: string[]
-      errorMessage: string
+  /** Lists the packages that npm has installed on this platform. */
+  function listPackages(): string[] {
+    const lock = JSON.parse(readFileSync(join(folder.path, 'node_modules/.package-lock.json'), 'utf8')) as {
+      packages: object
     }
-    expect(output.last).to.equal('two')
-    expect(output.stepTypes).to.deep.equal(['send_message'])
-    expect(output.messages).to.deep.equal(['one', 'two'])
-    expect(output.errorMessage).to.equal('Run not found: /docs/errors#not_found')
-    expect(output.year).to.be.greaterThan(2025)
+    return Object.keys(lock.packages)
+  }
+
+  /**
+   * Compiles a project and returns the errors. Those of one file of tRPC are left out: it names the types of `ws`, which only
+   * servers install.
+   */
+  async function compile(project: string): Promise<string[]> {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await run(process.execPath, [tsc, '-p', project], { cwd: folder.path }).catch(
+      (error: { stdout: string }) => error,
+    )
+    const errors = stdout.split('\n').filter((line) => line.includes('error TS'))
+    return errors.filter((line) => !line.startsWith('node_modules/@trpc/server/dist/ws-'))
+  }
+
+  it(`brings at most ${PACKAGES_MAX} packages, none of them of the server`, () => {
+    const names = listPackages().map((path) => path.replace('node_modules/', ''))
+    expect(names).to.include.members(['@parley/client', '@trpc/client', '@trpc/server', 'superjson'])
+    expect(names).not.to.include.members(['koa', 'knex', 'zod'])
   })
 
-  it('a project that passes an unknown field or trigger to the client does not compile', async () => {
-    const errors = await compile('tsconfig.invalid.json').then(
-      () => '',
-      ({ stdout }: { stdout: string }) => stdout,
+  it('declares its types with its peers only', () => {
+    const types = join(folder.path, 'node_modules/@parley/client/dist')
+    const files = readdirSync(types).filter((name) => name.endsWith('.d.ts'))
+    expect(files).to.have.members(['index.d.ts', 'react.d.ts', 'rest.d.ts'])
+    const imported = files.flatMap((name) =>
+      [...readFileSync(join(types, name), 'utf8').matchAll(/(?:from|import\()\s*['"]([^'"]+)/g)].map(
+        ([, from]) => from,
+      ),
     )
+    const { peerDependencies } = JSON.parse(
+      readFileSync(join(folder.path, 'node_modules/@parley/client/package.json'), 'utf8'),
+    ) as { peerDependencies: object }
+    expect([...Object.keys(peerDependencies), '@parley/client']).to.include.members([...new Set(imported)])
+  })
+
+  it('compiles strictly, the types of libraries included, and creates a workflow that answers a customer within 10 seconds', async () => {
+    expect(await compile('tsconfig.json')).to.deep.equal([])
+    const { stdout } = await run(process.execPath, ['dist/program.js', app.url, owner.tenantId, owner.cookie], {
+      cwd: folder.path,
+      timeout: 10_000,
+    })
+    const output = JSON.parse(stdout) as Record<string, unknown>
+    expect(output).to.deep.include({
+      bodies: ['ping', 'Pong, Kim!'],
+      stepTypes: ['send_message'],
+      audited: 1,
+      errorMessage: 'Run not found: /docs/errors#not_found',
+      problem: 'missing_header',
+      isLate: true,
+    })
+    expect(output['received']).to.have.lengthOf(1)
+    expect(output['year']).to.be.greaterThan(2025)
+  })
+
+  it('has an example and documented programs that compile', async () => {
+    const project = join(folder.path, 'documents')
+    mkdirSync(project)
+    symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }))
+    const options = {
+      ...compilerOptions,
+      skipLibCheck: true,
+      noEmit: true,
+      jsx: 'react-jsx',
+      allowImportingTsExtensions: true,
+    }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*'] }))
+    cpSync(join(ROOT, 'packages/client/examples/conversations.tsx'), join(project, 'conversations.tsx'))
+    const programs = ['docs/client.md', 'packages/client/README.md']
+      .flatMap((path) => readDocument(path).blocks)
+      .filter(({ language, notRun }) => language.startsWith('ts') && notRun === null)
+    expect(programs.length).to.be.greaterThan(5)
+    for (const [index, { language, text }] of programs.entries())
+      writeFileSync(join(project, `program${index}.${language}`), text)
+    expect(await compile('documents')).to.deep.equal([])
+  })
+
+  it('does not compile with an unknown field, trigger or step', async () => {
+    const errors = (await compile('tsconfig.invalid.json')).join('\n')
     expect(errors).to.include("'fone' does not exist")
     expect(errors).to.include(`Type '"ap"' is not assignable`)
+    expect(errors).to.include(`Did you mean '"send_message"'?`)
   })
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { numberEvents } from '../../../src/features/events/number-events.ts'
 import { EventSource } from 'eventsource'
-import { createParleyClient } from '../../../src/client.ts'
+import { createParleyClient } from '../../../packages/client/src/index.ts'
 import type { RunChange } from '../../../src/features/live/follow-run.ts'
 import { addMs, DAY, systemClock } from '../../../src/platform/time.ts'
 import { buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'

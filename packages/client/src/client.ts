@@ -8,19 +8,22 @@ import {
   TRPCClientError,
   type TRPCLink,
 } from '@trpc/client'
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import superjson from 'superjson'
-import type { AppRouter } from './router.ts'
+import { limitTime } from './limit-time.ts'
+import { type ParleyOptions, read, readHeaders, toBase, toFetch } from './options.ts'
+import type { AppRouter, EventOf, WorkflowDefinition } from './server.ts'
 
-export type { AppRouter }
-export type { BodyCode as ErrorCode } from './error-codes/index.ts'
-export {
-  type Condition,
-  defineWorkflow,
-  type Step,
-  type Trigger,
-  type WorkflowDefinition,
-} from './workflow-definition.ts'
 export type ParleyClient = TRPCClient<AppRouter>
+
+/** The input of each call: `RouterInputs['contacts']['create']`. */
+export type RouterInputs = inferRouterInputs<AppRouter>
+
+/** The answer to each call: `RouterOutputs['contacts']['list']`. */
+export type RouterOutputs = inferRouterOutputs<AppRouter>
+
+/** An event of `events.follow`. `switch (event.type)` narrows its `data`. A later version may have further types. */
+export type ParleyEvent = EventOf
 
 /** An error of a call. `data` has its status, code and the path of its explanation; null if there was no response. */
 export type ParleyError = TRPCClientError<AppRouter>
@@ -29,22 +32,26 @@ export function isParleyError(error: unknown): error is ParleyError {
   return error instanceof TRPCClientError
 }
 
+/** Returns the definition unchanged. The type checker finds mistakes in it, and editors complete its fields. */
+export function defineWorkflow(definition: WorkflowDefinition): WorkflowDefinition {
+  return definition
+}
+
 /** The part of an EventSource that subscriptions use. */
 type EventSourceClass = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
 
-export type ParleyClientOptions = {
-  /** The address of Parley, such as `https://api.example.com`. */
-  url: string
-  /** The workspace of all calls; sign-in returns the ids. Without it only auth can be called. */
-  tenantId?: string
-  /** Headers of every call. Outside of a browser, set the session cookie here. */
-  headers?: Record<string, string>
-  fetch?: typeof fetch
+export type ParleyClientOptions = ParleyOptions & {
   /** Required by subscriptions outside of a browser: one that can send headers, such as that of the package `eventsource`. */
   EventSource?: EventSourceClass
+  /**
+   * The longest time for a call, 30 seconds by default; not for subscriptions. One call may have another as the `timeoutMs`
+   * of its `context`: `parley.runs.list.query({}, { context: { timeoutMs: 5_000 } })`.
+   */
+  timeoutMs?: number
 }
 
 const BATCH_MAX = 10
+const TIMEOUT_MS = 30_000
 
 /** Inputs are sent as trees: an object that an input holds twice is sent twice. */
 const transformer = {
@@ -57,54 +64,51 @@ const transformer = {
 
 /** Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
-  const { tenantId, headers = {} } = options
-  const url = `${options.url.replace(/\/$/, '')}/trpc`
-  const call = options.fetch ?? fetch
-  const link = {
-    url,
-    transformer,
-    headers: { ...headers, ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }) },
-    // The session is a cookie, which a browser sends to another origin only with this option.
-    fetch: (input: URL | string, init?: object) => call(input, { ...init, credentials: 'include' }),
-  }
+  const url = `${toBase(options)}/trpc`
+  const link = { url, transformer, headers: () => readHeaders(options), fetch: toFetch(options) }
   return createTRPCClient<AppRouter>({
     links: [
       splitLink({
         condition: ({ type }) => type === 'subscription',
         true: subscriptionLink(options, url),
-        false: splitLink({
-          // Calls that set the session cookie are not batched.
-          condition: ({ path }) => path.startsWith('auth.'),
-          true: httpLink(link),
-          false: httpBatchLink({ ...link, maxItems: BATCH_MAX }),
-        }),
+        false: [
+          limitTime(options.timeoutMs ?? TIMEOUT_MS),
+          splitLink({
+            // Calls that set the session cookie are not batched.
+            condition: ({ path }) => path.startsWith('auth.'),
+            true: httpLink(link),
+            false: httpBatchLink({ ...link, maxItems: BATCH_MAX }),
+          }),
+        ],
       }),
     ],
   })
 }
 
-function subscriptionLink(
-  { tenantId, headers = {}, EventSource }: ParleyClientOptions,
-  url: string,
-): TRPCLink<AppRouter> {
+function subscriptionLink(options: ParleyClientOptions, url: string): TRPCLink<AppRouter> {
+  const { EventSource } = options
+  const call = toFetch(options)
   const link = httpSubscriptionLink<AppRouter, EventSourceClass>({
     url,
     transformer,
     // An EventSource of a browser sends no custom headers, so the workspace is sent with the connection.
-    ...(tenantId === undefined ? {} : { connectionParams: { tenantId } }),
+    connectionParams: async () => {
+      const tenantId = await read(options.tenantId)
+      return tenantId === undefined ? null : { tenantId }
+    },
     ...(EventSource === undefined ? {} : { EventSource }),
     eventSourceOptions: {
       withCredentials: true,
-      fetch: (input: string, init: { headers: Record<string, string> }) =>
-        fetch(input, { ...init, headers: { ...init.headers, ...headers } }),
+      fetch: async (input: string, init: { headers: Record<string, string> }) =>
+        call(input, { ...init, headers: { ...init.headers, ...(await readHeaders(options)) } }),
     },
   })
   return (runtime) => {
     const subscribe = link(runtime)
-    return (call) => {
+    return (operation) => {
       // The link would report only that its EventSource is no constructor, as an error without a text.
       if (EventSource === undefined && !('EventSource' in globalThis)) throw new Error(NO_EVENT_SOURCE)
-      return subscribe(call)
+      return subscribe(operation)
     }
   }
 }
