@@ -41,7 +41,8 @@ describe('documentation sessions', () => {
     const [example] = readDocument('README.md').blocks.filter(({ language }) => language === 'ts')
     const file = join(folder.path, 'example.mts')
     const client = new URL('../../packages/client/src/index.ts', import.meta.url).href
-    const text = example?.text.replace("'@parley/client'", `'${client}'`).replace('http://localhost:3000', app.url) ?? ''
+    const text =
+      example?.text.replace("'@parley/client'", `'${client}'`).replace('http://localhost:3000', app.url) ?? ''
     const prints = text.split('console.log')
     expect(prints.length).to.equal(2)
     writeFileSync(file, prints.join('export const printed = '))

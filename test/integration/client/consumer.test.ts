@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,9 @@ import { expect } from 'chai'
 import { systemClock } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp, type TestSession } from '../../support/app.ts'
 import { readDocument } from '../../support/documents.ts'
+import { freePort } from '../../support/free-port.ts'
 import { type TempDir, createTempDir } from '../../support/temp-dir.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PACKAGES_MAX = 10
@@ -114,6 +117,13 @@ const parley = createParleyClient({ url: 'http://localhost' })
 await parley.contacts.create.mutate({ name: 'Kim', fone: '+4915112340000' })
 await parley.workflows.create.mutate({ name: 'Ping', definition: { version: 1, triggers: [{ type: 'ap' }], steps: [] } })
 defineWorkflow({ version: 1, steps: [{ id: 'answer', type: 'send_mesage', message: { body: 'Pong' } }] })
+`
+
+const LAYOUT = `
+import type { ReactNode } from 'react'
+export default function Layout({ children }: { children: ReactNode }) {
+  return <html><body>{children}</body></html>
+}
 `
 
 const compilerOptions = {
@@ -261,6 +271,39 @@ describe('the package @parley/client', function () {
     for (const [index, { language, text }] of programs.entries())
       writeFileSync(join(project, `program${index}.${language}`), text)
     expect(await compile('documents')).to.deep.equal([])
+  })
+
+  it('is used by the documented page of Next.js, with the cookie of the request', async () => {
+    const page = readDocument('docs/client.md').blocks.find(({ text }) => text.includes("'next/headers'"))
+    mkdirSync(join(folder.path, 'app'))
+    writeFileSync(join(folder.path, 'app/page.tsx'), page?.text ?? '')
+    writeFileSync(join(folder.path, 'app/layout.tsx'), LAYOUT)
+    // Types are checked above.
+    writeFileSync(join(folder.path, 'next.config.mjs'), 'export default { typescript: { ignoreBuildErrors: true } }')
+    await install(['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'])
+    const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1', PARLEY_URL: app.url } as const
+    const next = join(folder.path, 'node_modules/next/dist/bin/next')
+    await run(process.execPath, [next, 'build'], { cwd: folder.path, env, timeout: 150_000 })
+    const port = await freePort()
+    const server = spawn(process.execPath, [next, 'start', '-p', String(port), '-H', '127.0.0.1'], {
+      cwd: folder.path,
+      env,
+      stdio: 'ignore',
+    })
+    try {
+      const headers = { cookie: `${owner.cookie}; workspace=${owner.tenantId}` }
+      const read = () =>
+        fetch(`http://127.0.0.1:${port}/`, { headers }).then(
+          (response) => response.text(),
+          () => '',
+        )
+      await waitUntil(async () => (await read()) !== '')
+      expect(await read()).to.include('<p>Kim</p>')
+    } finally {
+      const exited = once(server, 'exit')
+      server.kill()
+      await exited
+    }
   })
 
   it('does not compile with an unknown field, trigger or step', async () => {
