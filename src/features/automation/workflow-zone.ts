@@ -8,7 +8,10 @@ export async function workflowTimezone(scope: Scope, setting: string | null): Pr
   return workspace?.timezone ?? 'UTC'
 }
 
-/** Keeps the time zone of the workspace until the transaction ends, so that it does not change between its schedules. */
+/**
+ * Keeps the time zone of the workspace until the transaction ends, so that it does not change between its schedules. A
+ * shared lock would be a deadlock on a distributed database if two workflows are published at once.
+ */
 export async function holdTimezone(tx: Scope): Promise<void> {
-  await tx.sql('holdTimezone')`select from workspaces where id = ${tx.tenantId} for share`
+  await tx.sql('holdTimezone')`select from workspaces where id = ${tx.tenantId} for no key update`
 }
