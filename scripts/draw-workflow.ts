@@ -70,7 +70,7 @@ ${nodes.map((node, index) => drawNode(node, index, path.includes(index))).join('
 function describeTrigger({ triggers }: WorkflowDefinition): Node {
   const [trigger] = triggers ?? []
   const values = trigger && 'match' in trigger ? trigger.match?.values : undefined
-  return { id: '', title: trigger?.type ?? 'trigger', detail: values ? values.slice(0, 2).join(', ') : 'trigger' }
+  return { id: '', title: trigger?.type ?? 'trigger', detail: values ? values.join(', ') : 'trigger' }
 }
 
 function describeStep(step: WorkflowDefinition['steps'][number]): Node {

@@ -24,7 +24,7 @@ const TAGS: Record<string, string> = {
   auth: 'Accounts, sessions and passwords',
   contacts: 'The people a business talks with',
   conversations: 'Conversations with a contact on a channel, and their messages',
-  messages: 'Explanations of single messages',
+  messages: 'Messages to people, and the explanations of messages',
   workflows: 'Workflow drafts, published versions, simulations and tests',
   runs: 'Workflow runs and their steps',
   'dead-letters': 'Messages, events and timers that could not be processed',

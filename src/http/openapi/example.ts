@@ -16,7 +16,7 @@ const NAMED: Record<string, { name: string; description?: string }> = {
   tags: { name: 'wholesale', description: 'Customers with more than ten orders' },
   groups: { name: 'Regular customers', description: 'Invited to each sale' },
   templates: { name: 'order_update', description: 'Announces a delivery' },
-  template: { name: 'order_update' },
+  template: { name: 'spring_sale' },
   variables: { name: 'order_number' },
   broadcasts: { name: 'Spring sale', description: 'To all who opted in' },
   tools: { name: 'price.lookup', description: 'Looks up a price' },

@@ -45,7 +45,7 @@ const SHARED: FieldTexts = {
 const TEXTS: FieldTexts = { ...MESSAGING, ...BROADCASTS, ...AUTOMATION, ...WORKSPACE, ...SHARED }
 
 /** Names that mark a form of a resource, whose fields are the same. */
-const FORMS = /^(?:Published|Imported|Simulated|Full|Own)(?=[A-Z])|With[A-Z]\w*$|Summary$/g
+const FORMS = /^(?:Published|Checked|Upserted|Imported|Simulated|Full|Own)(?=[A-Z])|With[A-Z]\w*$|Summary$/g
 
 /**
  * Returns the description of a field that has none of its own, from the texts of its owner or the common ones. An ID is that
@@ -62,7 +62,8 @@ export function describeField(name: string, owner: string): string | undefined {
 }
 
 export function describeComponent(name: string): string | undefined {
-  return COMPONENTS[name]
+  const [, kind, type] = /^(step|trigger)_(\w+)$/.exec(name) ?? []
+  return kind === undefined ? COMPONENTS[name] : `The ${kind} \`${type}\` of a definition`
 }
 
 /** Returns the words for several of a resource: `webhook deliveries` for `WebhookDelivery`. */

@@ -96,6 +96,9 @@ export function describeType(schema: Schema): string {
   }
   const [part] = allOf
   if (part && type === undefined) return describeType(part)
+  // A choice without a type names the fields that it needs.
+  const { required } = schema
+  if (type === undefined && required && required.length > 0) return `with ${required.join(', ')}`
   const names = [type ?? 'any value'].flat()
   return names.map((name) => (name === 'array' && items ? `array of ${describeType(items)}` : name)).join(' or ')
 }

@@ -85,7 +85,7 @@ export const AUTOMATION: FieldTexts = {
     replayOf: 'ID of the run that this one replays; null for others',
     rootRunId: 'ID of the first run of a chain of replays; its own ID without a replay',
     replayFromStepId: 'ID of the step from which the replay starts; null for others',
-    stepsCount: 'Number of recorded steps',
+    stepCount: 'Number of recorded steps',
     sentMessageCount: 'Number of messages that the run sent',
     startedBy: 'Who or what started the run',
     queuedAt: 'Time at which the run was put into the queue',

@@ -12,6 +12,12 @@ const SESSION = {
   userAgent: 'Header `User-Agent` of the client; null without one',
 }
 
+const AUTHOR = {
+  type: '`user` for a member, `key` for an API key, `system` for Parley itself',
+  id: 'ID of the user or API key; null for the system',
+  name: 'Name of the user or API key; null if it is not known',
+}
+
 /** Fields of accounts, workspaces, members, keys, credentials, webhook endpoints and audit events. */
 export const WORKSPACE: FieldTexts = {
   user: NAMED_USER,
@@ -89,11 +95,8 @@ export const WORKSPACE: FieldTexts = {
     id: 'ID of the actor; null for the system and for providers',
     name: 'Name of the actor; null if it is not known',
   },
-  createdBy: {
-    type: '`user` for a member, `key` for an API key, `system` for Parley itself',
-    id: 'ID of the user or API key; null for the system',
-    name: 'Name of the user or API key; null if it is not known',
-  },
+  createdBy: AUTHOR,
+  publishedBy: AUTHOR,
   auditEvent: {
     at: 'Time of the operation',
     actor: 'Who called the operation',
