@@ -9,7 +9,8 @@ export const NO_TIME = '-infinity'
 
 const VALUES = {
   text: z.string().refine((value) => !value.includes('\u0000')),
-  time: z.union([z.iso.datetime(), z.literal(NO_TIME)]),
+  // Postgres has no year 0.
+  time: z.union([z.iso.datetime().refine((value) => !value.startsWith('0000')), z.literal(NO_TIME)]),
   id: z.uuid(),
   number: z.string().regex(/^\d{1,9}$/),
 }

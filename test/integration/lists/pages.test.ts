@@ -136,6 +136,10 @@ describe('pages of lists', function () {
         `/api/contacts?cursor=${Buffer.from('["-createdAt","soon","x"]').toString('base64url')}`,
         'must be the nextCursor',
       ],
+      [
+        `/api/contacts?cursor=${Buffer.from(JSON.stringify(['-createdAt', '0000-01-01T00:00:00Z', randomUUID()])).toString('base64url')}`,
+        'must be the nextCursor',
+      ],
       [`/api/contacts?sort=name&cursor=${nextCursor}`, 'belongs to a list with another sort'],
       [`/api/runs?sort=createdAt&cursor=${nextCursor}`, 'belongs to a list with another sort'],
     ]
