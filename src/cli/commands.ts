@@ -5,6 +5,7 @@ import type { TestOutcomes } from '../features/workflow-tests/schema.ts'
 import type { Workflow, WorkflowWithDefinition } from '../features/workflows/schema.ts'
 import type { ParleyApi } from './api.ts'
 import {
+  escapeControls,
   type FileTest,
   ProblemError,
   readWorkflowFiles,
@@ -17,16 +18,26 @@ import {
 type Options = { folder: string; publish: boolean }
 type StoredTest = FileTest & { id: string }
 
-/** Writes the workflows that have a key, and returns true. A second call writes nothing. */
+/**
+ * Writes the workflows that have a key, and returns true. A second call writes nothing.
+ * @throws ProblemError for keys that no file can have, once the others are written
+ */
 export async function pullWorkflows(api: ParleyApi, { folder }: Options): Promise<boolean> {
   const { items } = await api.call<{ items: Workflow[] }>('GET', '/workflows')
+  const problems: string[] = []
   for (const { id, key, status } of items) {
     if (key === null || status === 'archived') continue
     const { name, description, definition } = await api.call<WorkflowWithDefinition>('GET', `/workflows/${id}`)
     const tests = (await listTests(api, id)).map(({ test }) => test)
-    const written = writeWorkflowFile(folder, { key, name, description, definition, tests })
-    print(written.length > 0 ? written.map((path) => `${path}: written`) : [`${key}: unchanged`])
+    try {
+      const written = writeWorkflowFile(folder, { key, name, description, definition, tests })
+      print(written.length > 0 ? written.map((path) => `${path}: written`) : [`${key}: unchanged`])
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error
+      problems.push(error.message)
+    }
   }
+  if (problems.length > 0) throw new ProblemError(`${problems.join('\n')}\nThe other workflows were written.`)
   return true
 }
 
@@ -157,5 +168,5 @@ function isContainer(value: unknown): value is Record<string, unknown> {
 }
 
 function print(lines: string[]): void {
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  process.stdout.write(lines.map((line) => `${escapeControls(line)}\n`).join(''))
 }

@@ -4,7 +4,7 @@ import { readEnvironment } from '../config.ts'
 import { readArguments } from '../platform/process/read-command.ts'
 import { ParleyApi } from './api.ts'
 import { diffWorkflows, pullWorkflows, pushWorkflows } from './commands.ts'
-import { ProblemError } from './workflow-files.ts'
+import { escapeControls, ProblemError } from './workflow-files.ts'
 
 const COMMANDS = { pull: pullWorkflows, push: pushWorkflows, diff: diffWorkflows }
 type Command = keyof typeof COMMANDS
@@ -63,7 +63,7 @@ if (parsed.start) {
     process.exitCode = (await COMMANDS[parsed.command](parsed.api, parsed)) ? 0 : 1
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
-    process.stderr.write(`${error.message}\n`)
+    process.stderr.write(`${escapeControls(error.message)}\n`)
     process.exitCode = 1
   }
 }

@@ -5,10 +5,16 @@ import { z } from 'zod'
 import { formatDialogue } from '../features/simulations/dialogue.ts'
 import { CreateWorkflowTest } from '../features/workflow-tests/schema.ts'
 import { getField } from '../platform/fields.ts'
+import { describeUnknownField } from '../trpc/unknown-field.ts'
 
 /** A mistake that the caller can correct. Its message is all that is printed. */
 export class ProblemError extends Error {
   override name = 'ProblemError'
+}
+
+/** Escapes the control characters of a text, apart from the ends of lines, as a terminal would obey them. */
+export function escapeControls(text: string): string {
+  return text.replaceAll(/(?!\n)\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
 /** Names of files, so that none is outside of the folder. */
@@ -144,19 +150,28 @@ function isEmpty(value: object | null | undefined): boolean {
 function parse<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value)
   if (data !== undefined) return data
-  throw new ProblemError(
-    (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; '),
-  )
+  throw new ProblemError((error?.issues ?? []).flatMap(describeIssue).join('; '))
 }
 
-/** Writes a workflow and its tests, and returns the paths of the files that have another content now. */
+function describeIssue(issue: z.core.$ZodIssue): string[] {
+  const { path, message } = issue
+  if (issue.code !== 'unrecognized_keys') return [`${path.join('.') || 'it'}: ${message}`]
+  return issue.keys.map((key) => `${[...path, key].join('.')} ${describeUnknownField(key, message, 'such a file')}`)
+}
+
+/**
+ * Writes a workflow and its tests, and returns the paths of the files that have another content now.
+ * @throws ProblemError for a key that no file can have
+ */
 export function writeWorkflowFile(folder: string, workflow: Omit<WorkflowFile, 'path'>): string[] {
   const { key, name, description, definition, tests } = workflow
-  if (!KEY.test(key)) throw new ProblemError(`"${key}" is no name of a file`)
+  if (!KEY.test(key) || key.endsWith(TESTS)) throw new ProblemError(`${JSON.stringify(key)} is no name of a file`)
   mkdirSync(folder, { recursive: true })
   const content = { name, ...(description === null ? {} : { description }), definition: sortFields(definition) }
   const files: [path: string, content: unknown][] = [[join(folder, `${key}.json`), content]]
-  if (tests && tests.length > 0) files.push([join(folder, `${key}${TESTS}.json`), tests.map(sortFields)])
+  const testsPath = join(folder, `${key}${TESTS}.json`)
+  // A file of tests that are deleted would bring them back with the next push.
+  if (tests && (tests.length > 0 || readText(testsPath) !== undefined)) files.push([testsPath, tests.map(sortFields)])
   return files.flatMap(([path, value]) => {
     const text = `${JSON.stringify(value, null, 2)}\n`
     if (readText(path) === text) return []

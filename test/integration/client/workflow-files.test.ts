@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { buildWorkspace } from '../../factories.ts'
@@ -102,6 +105,11 @@ describe('parley workflows', function () {
       ['bad.json', '{ "name": ', 'bad.json: is not JSON'],
       ['Bad.json', good, 'Bad.json: the name of the file is no key'],
       ['bad.json', { title: 'Bad' }, 'bad.json: '],
+      [
+        'bad.json',
+        { nmae: 'Bad', definition: define('Hi') },
+        'bad.json: nmae is not a field of such a file. Did you mean name?',
+      ],
     ] as const) {
       const { code, stderr } = await parley(['workflows', 'push', makeFolder({ ...good, [name]: content })])
       expect([code, await find('good')], stderr).to.deep.equal([1, []])
@@ -137,6 +145,82 @@ describe('parley workflows', function () {
     expect((await parley(['workflows', 'pull', folder], env)).stdout).to.equal('pulled: unchanged\n')
     expect((await parley(['workflows', 'push', folder], env)).stdout).to.equal(`${folder}/pulled.json: unchanged\n`)
     expect(names.map((name) => readFileSync(join(folder, name), 'utf8'))).to.deep.equal(texts)
+  })
+
+  it('pull empties the file of tests that are deleted, and writes the others beside a key that no file can have', async () => {
+    const other = await buildWorkspace(app)
+    const { key } = await other.call('POST', '/api/api-keys', { name: 'deployment', scopes: ['full'] })
+    const env = { PARLEY_API_KEY: key, PARLEY_WORKSPACE: other.tenantId }
+    const folder = makeFolder({ 'a.json': { name: 'A', definition: define('Hi') }, 'a.tests.json': expecting('Hi') })
+    await parley(['workflows', 'push', folder], env)
+    const [{ id }] = (await other.call('GET', '/api/workflows?key=a')).items
+    const [test] = (await other.call('GET', `/api/workflows/${id}/tests`)).items
+    await other.call('DELETE', `/api/workflows/${id}/tests/${test.id}`)
+    await other.call('POST', '/api/workflows', { name: 'Named as tests', key: 'a.tests' })
+    const { code, stderr } = await parley(['workflows', 'pull', folder], env)
+    expect([code, stderr]).to.deep.equal([1, '"a.tests" is no name of a file\nThe other workflows were written.\n'])
+    expect(readFileSync(join(folder, 'a.tests.json'), 'utf8')).to.equal('[]\n')
+    expect(JSON.parse(readFileSync(join(folder, 'a.json'), 'utf8')).name).to.equal('A')
+  })
+
+  /** Pulls from a server that is not Parley. */
+  async function pullFrom(answer: RequestListener): Promise<Result & { folder: string }> {
+    const server = createServer(answer).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const folder = join(root.path, `folder${(folders += 1)}`)
+    const { port } = server.address() as AddressInfo
+    try {
+      return { folder, ...(await parley(['workflows', 'pull', folder, '--url', `http://127.0.0.1:${port}`])) }
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  }
+
+  const JSON_HEADERS = { 'content-type': 'application/json' }
+
+  it('exits with 1 and one line for a server whose answers never end, are cut off or are no JSON', async () => {
+    const endless: RequestListener = (_, response) => {
+      const chunk = Buffer.alloc(1024 ** 2, ' ')
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.writeHead(200, JSON_HEADERS).on('drain', write)
+      write()
+    }
+    const servers: [problem: string, answer: RequestListener][] = [
+      ['the answer has more than 64 MB', endless],
+      ['the answer is no JSON', (_, response) => response.writeHead(200, JSON_HEADERS).end('{"items": [')],
+      ['the answer is no JSON', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+      ['does not answer', (_, response) => response.writeHead(200, JSON_HEADERS).write('{', () => response.destroy())],
+      ['403', (_, response) => response.writeHead(403, JSON_HEADERS).end('{')],
+    ]
+    for (const [problem, answer] of servers) {
+      const { code, stderr } = await pullFrom(answer)
+      expect([code, stderr.split('\n').length], stderr).to.deep.equal([1, 2])
+      expect(stderr).to.include(problem)
+    }
+  })
+
+  it('writes no file outside of the folder, and no control characters to the terminal', async () => {
+    const workflow = { id: 'x', key: '../outside\u001b[2J\u009b', status: 'draft', name: 'X', definition: {} }
+    const { code, stdout, stderr } = await pullFrom(({ url }, response) => {
+      const items = url?.endsWith('/workflows') === true ? [workflow] : []
+      response.writeHead(200, JSON_HEADERS).end(JSON.stringify({ ...workflow, description: null, items }))
+    })
+    expect([code, stdout]).to.deep.equal([1, ''])
+    expect(stderr).to.match(/^"\.\.\/outside[\x20-\x7e]*" is no name of a file\n/)
+    expect(existsSync(join(root.path, 'outside.json'))).to.equal(false)
+  })
+
+  it('waits as long as the server asks for when the key has made too many calls', async () => {
+    let calls = 0
+    const { code, stderr } = await pullFrom((_, response) => {
+      calls += 1
+      if (calls === 1) response.writeHead(429, { ...JSON_HEADERS, 'retry-after': '1' }).end('{"error":"Too many"}')
+      else response.writeHead(200, JSON_HEADERS).end('{"items":[]}')
+    })
+    expect([code, stderr, calls]).to.deep.equal([0, '', 2])
   })
 
   it('two pushes at once make one workflow', async () => {
