@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Context, Middleware } from 'koa'
 import { ERRORS_PATH } from '../../error-codes/index.ts'
+import { buildOnce } from '../../platform/concurrency/build-once.ts'
 import type { ShownAccount } from '../index-page.ts'
 import type { OpenApi } from '../openapi/openapi-route.ts'
 import { DOCS_PATH, isDocs } from '../paths.ts'
@@ -31,10 +32,10 @@ const FOREVER = 'public, max-age=31536000, immutable'
  * made on the first request, and each page when it is asked for. No path reaches a file by its name.
  */
 export function docsSite(options: SiteOptions): Middleware {
-  let opened: Promise<Site> | undefined
+  const open = buildOnce(() => openSite(options))
   return async function answerDocs(ctx, next) {
     if (!isDocs(ctx.path) || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
-    const { assets, pages, missing } = await (opened ??= openSite(options))
+    const { assets, pages, missing } = await open()
     const asset = assets.get(ctx.path)
     if (asset) return sendAnswer(ctx, asset, { cacheControl: FOREVER })
     const readPage = pages.get(ctx.path)
@@ -86,8 +87,7 @@ function addDocuments(
 }
 
 function addPage(pages: Pages, path: string, build: () => Promise<StaticAnswer>): void {
-  let built: Promise<StaticAnswer> | undefined
-  pages.set(path, () => (built ??= build()))
+  pages.set(path, buildOnce(build))
 }
 
 const NOT_FOUND = `<h1>Not found</h1>

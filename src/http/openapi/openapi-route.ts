@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa'
+import { buildOnce } from '../../platform/concurrency/build-once.ts'
 import type { AppRouter } from '../../router.ts'
 import { listProcedures } from '../rest.ts'
 import { OPENAPI_PATH, POSTMAN_PATH } from '../paths.ts'
@@ -30,8 +31,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Returns a function that builds the OpenAPI document on the first call, with libraries that are loaded then. */
 export function openApiSource(router: AppRouter): () => Promise<OpenApi> {
-  let built: Promise<OpenApi> | undefined
-  return () => (built ??= build(router))
+  return buildOnce(() => build(router))
 }
 
 /** Serves the OpenAPI document and the collection of Postman. */

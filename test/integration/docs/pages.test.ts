@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { join } from 'node:path'
@@ -135,7 +135,7 @@ describe('GET /docs', () => {
     expect(statements).to.deep.equal([])
   })
 
-  it('serves the pictures of the folder of documents, and nothing else of it', async () => {
+  it('serves the pictures of the folder of documents, also after one could not be read, and nothing else of it', async () => {
     const folder = createTempDir()
     mkdirSync(join(folder.path, 'images'))
     writeFileSync(join(folder.path, 'images/map.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
@@ -143,12 +143,17 @@ describe('GET /docs', () => {
     writeFileSync(join(folder.path, 'guide.md'), '# Guide\n\n![A map](images/map.svg)\n\n[Notes](images/notes.txt)')
     const readOpenApi = () => Promise.reject(new Error('not needed'))
     const site = docsSite({ readOpenApi, account: undefined, folder: pathToFileURL(`${folder.path}/`) })
-    const server = new Koa().use(site).listen(0, '127.0.0.1')
+    const koa = new Koa().use(site)
+    koa.silent = true
+    const server = koa.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const address = server.address()
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
     try {
       expect(await (await fetch(`${url}/docs/guide`)).text()).to.include('<img src="/docs/images/map.svg" alt="A map"')
+      rmSync(join(folder.path, 'images/map.svg'))
+      expect((await fetch(`${url}/docs/images/map.svg`)).status).to.equal(500)
+      writeFileSync(join(folder.path, 'images/map.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
       const picture = await fetch(`${url}/docs/images/map.svg`)
       expect(picture.headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8')
       expect((await fetch(`${url}/docs/images/notes.txt`)).status).to.equal(404)
