@@ -20,14 +20,24 @@ export type DraftCheck = Pick<CheckedWorkflow, 'problems' | 'warnings'>
 const NOT_CHECKED =
   'The draft is stored, but was not checked, as the server is busy. Check it with POST /api/workflows/validate'
 
-/** Runs the checks of publishing on a draft that is being stored. It is stored as well if they are not possible. */
-export async function checkDraft(scope: Scope, definition: unknown, workflowId: string | null): Promise<DraftCheck> {
+/**
+ * Runs the checks of publishing on a draft that is being stored. It is stored as well if they are not possible, unless they
+ * are required.
+ * @throws UnavailableError if they are required and the server is busy
+ */
+export async function checkDraft(
+  scope: Scope,
+  definition: unknown,
+  workflowId: string | null,
+  { isRequired = false } = {},
+): Promise<DraftCheck> {
   try {
     const { errors, warnings } = await checkInWorkspace(scope, definition, workflowId)
     return { problems: errors, warnings }
   } catch (error) {
     if (error instanceof BudgetExceededError) return { problems: [toProblem(error.code, error.message)], warnings: [] }
-    if (error instanceof UnavailableError) return { problems: [], warnings: [toProblem('not_checked', NOT_CHECKED)] }
+    if (error instanceof UnavailableError && !isRequired)
+      return { problems: [], warnings: [toProblem('not_checked', NOT_CHECKED)] }
     throw error
   }
 }

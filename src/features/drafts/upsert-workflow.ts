@@ -14,12 +14,14 @@ type Saved = { workflow: WorkflowWithDefinition; result: UpsertedWorkflow['resul
 /**
  * Creates the workflow of a key, or changes its draft if it differs. The same call again changes nothing, and publishes
  * nothing. A draft that cannot be published is not stored if it should be.
- * @throws ConflictError `workflow_archived`, `too_many_workflows`, `too_many_versions`
+ * @throws ConflictError `workflow_archived`, `too_many_workflows`, `too_many_versions`, and `draft_changed` by another call
+ * before it was published
  * @throws UnprocessableError `workflow_invalid`, `literal_secret`
+ * @throws UnavailableError before anything is stored, if the draft should be published and the server is busy
  */
 export async function upsertWorkflow(scope: Scope, input: UpsertWorkflow): Promise<UpsertedWorkflow> {
   const existing = await scope.query(WorkflowRow).findOne({ key: input.key })
-  const check = await checkDraft(scope, input.definition, existing?.id ?? null)
+  const check = await checkDraft(scope, input.definition, existing?.id ?? null, { isRequired: input.publish })
   const [problem] = check.problems
   if (input.publish) {
     if (existing) assertNotArchived(existing)
@@ -27,7 +29,7 @@ export async function upsertWorkflow(scope: Scope, input: UpsertWorkflow): Promi
   }
   const { workflow, result } = await save(scope, input)
   if (!input.publish) return { ...workflow, ...check, result, published: false }
-  const { warnings, ...published } = await publishWorkflow(scope, { workflowId: workflow.id })
+  const { warnings, ...published } = await publishWorkflow(scope, { workflowId: workflow.id }, workflow.definition)
   return { ...published, problems: [], warnings, result, published: published.version !== workflow.version }
 }
 

@@ -17,18 +17,21 @@ export const VERSIONS = { bytesMax: 1024 ** 3 }
 
 /**
  * Makes the draft the version of new runs; current runs keep theirs. Publishing an unchanged draft creates no version.
+ * With `expected` no other draft is published.
  * @throws ConflictError `workflow_archived`, `too_many_versions`, or `draft_changed` while the draft was checked
  */
-export async function publishWorkflow(scope: Scope, { workflowId, note }: PublishWorkflow): Promise<PublishedWorkflow> {
+export async function publishWorkflow(
+  scope: Scope,
+  { workflowId, note }: PublishWorkflow,
+  expected?: WorkflowRow['draft'],
+): Promise<PublishedWorkflow> {
   // The check waits for a compute thread, so it runs outside the transaction and its locks.
-  const { draft, compiled, warnings } = await checkDraft(scope, workflowId)
+  const { draft, compiled, warnings } = await checkDraft(scope, workflowId, expected)
   const { published, workflowVersion } = await scope.transaction(async (tx) => {
     await holdTimezone(tx)
     const workflow = await tx.lock(WorkflowRow, workflowId)
     assertNotArchived(workflow)
-    if (!isDeepStrictEqual(workflow.draft, draft)) {
-      throw new ConflictError('draft_changed', 'The draft was changed while it was being published. Publish it again')
-    }
+    assertSameDraft(workflow, draft)
     await replaceSchedules(tx, workflowId, compiled)
     await ensureWebhook(tx, workflowId, compiled)
     const hash = definitionHash(workflow.draft)
@@ -59,13 +62,20 @@ export async function validateWorkflow(
   return { valid: errors.length === 0, errors, warnings }
 }
 
-async function checkDraft(scope: Scope, workflowId: string) {
+async function checkDraft(scope: Scope, workflowId: string, expected?: WorkflowRow['draft']) {
   const workflow = await scope.get(WorkflowRow, workflowId)
   assertNotArchived(workflow)
+  if (expected) assertSameDraft(workflow, expected)
   const { draft } = workflow
   const { compiled, errors, warnings } = await checkInWorkspace(scope, draft, workflowId)
   if (compiled) return { draft, compiled, warnings }
   throw new UnprocessableError('workflow_invalid', errors[0]?.message ?? 'The definition is not valid', errors)
+}
+
+/** @throws ConflictError `draft_changed` */
+function assertSameDraft(workflow: WorkflowRow, draft: WorkflowRow['draft']): void {
+  if (isDeepStrictEqual(workflow.draft, draft)) return
+  throw new ConflictError('draft_changed', 'The draft was changed while it was being published. Publish it again')
 }
 
 /** @throws ConflictError `workflow_archived` */

@@ -79,18 +79,29 @@ describe('answers to changes of drafts', () => {
     expect(codes(body.problems)).to.deep.equal(['budget_exceeded '])
   })
 
-  it('stores a draft with the warning not_checked while too many checks wait', async () => {
-    const { id } = await workspace.call('POST', '/api/workflows', { name: 'F' })
+  /** Makes as many checks wait as may; returns true once one more is refused. */
+  async function occupyChecks(): Promise<boolean> {
     const checks = Array.from({ length: WAITING_MAX + 8 }, () =>
       workspace.request('POST', '/api/workflows/validate', { definition: schemaDefinition() }),
     )
     void Promise.allSettled(checks)
-    const refused = await Promise.any(
+    return Promise.any(
       checks.map(async (check) => ((await check).status === 503 ? true : Promise.reject(new Error('checked')))),
     )
-    const stored = await workspace.request('PATCH', `/api/workflows/${id}`, { definition: GREETING })
+  }
+
+  it('stores a draft with the warning not_checked while too many checks wait, unless it should be published', async () => {
+    const { id } = await workspace.call('POST', '/api/workflows', { name: 'F' })
+    const refused = await occupyChecks()
+    const upsert = { name: 'G', definition: MISTAKEN, publish: true }
+    const [stored, published] = await Promise.all([
+      workspace.request('PATCH', `/api/workflows/${id}`, { definition: GREETING }),
+      workspace.request('PUT', '/api/workflows/by-key/busy', upsert),
+    ])
     expect([refused, stored.status, codes(stored.body.warnings)]).to.deep.equal([true, 200, ['not_checked ']])
     const { definition } = await workspace.call('GET', `/api/workflows/${id}`)
     expect(definition).to.deep.equal(GREETING)
+    expect(published.status).to.equal(503)
+    expect(await workspace.call('GET', '/api/workflows?key=busy')).to.deep.equal({ items: [] })
   })
 })

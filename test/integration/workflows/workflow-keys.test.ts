@@ -70,6 +70,23 @@ describe('keys of workflows', () => {
     expect(items[0]).to.include({ version: 1, key: 'race' })
   })
 
+  it('PUT /api/workflows/by-key/{key} publishes no draft that another call has stored meanwhile', async () => {
+    await put('overtaken', { name: 'Overtaken', definition: GREETING, publish: true })
+    // Another call, whose change is committed between the two parts of this one.
+    await app.system.db.raw(`create function overtake() returns trigger language plpgsql as $$ begin
+        update workflows set draft = jsonb_set(draft, '{steps,0,message,body}', '"Unfinished"')
+          where tenant_id = new.tenant_id and id = new.id; return null; end $$;
+      create constraint trigger overtake after update on workflows deferrable initially deferred
+        for each row when (new.draft::text like '%Overtake me%') execute function overtake()`)
+    const definition = { ...GREETING, steps: [say('greet', 'Overtake me')] }
+    const answer = await put('overtaken', { name: 'Overtaken', definition, publish: true })
+    await app.system.db.raw('drop function overtake cascade')
+    expect([answer.status, answer.body.code]).to.deep.equal([409, 'draft_changed'])
+    const [{ id, version }] = (await workspace.call('GET', '/api/workflows?key=overtaken')).items
+    expect(version).to.equal(1)
+    expect((await workspace.call('GET', `/api/workflows/${id}/versions/1`)).definition).to.deep.equal(GREETING)
+  })
+
   it('POST and PATCH of a workflow set its key, once in a workspace', async () => {
     const { id } = (await post({ name: 'A', key: 'a.b-c_1' })).body
     const taken = await post({ name: 'B', key: 'a.b-c_1' })
