@@ -183,6 +183,21 @@ describe('the API reference in a browser', function () {
     expect(window.requests.filter(isCall).length).to.equal(1)
   })
 
+  it('operations that may publish, start runs or shorten the retention ask first, one that changes a name does not', async () => {
+    const question = page.getByText('asks before it calls the operation')
+    for (const [id, count] of [
+      ['workflows.upsert', 1],
+      ['runs.signal', 1],
+      ['contacts.import', 1],
+      ['templates.submit', 1],
+      ['workspace.setRetention', 1],
+      ['tags.update', 0],
+    ] as const) {
+      await show(id)
+      expect(await question.count(), id).to.equal(count)
+    }
+  })
+
   it('the keyboard alone finds an operation, chooses a snippet and sends the call', async () => {
     await page.goto(`${app.url}/docs`)
     await page.locator('#filter').press('Control+a')

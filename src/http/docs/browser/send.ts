@@ -64,9 +64,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** Calls that delete, send or end something, which cannot be undone. */
+/** Calls that delete, send, publish or end something, which cannot be undone. */
 const RISKY =
-  /delete|remove|revoke|leave|disable|cancel|discard|rotate|publish|send|bulk|start|replay|redeliver|recover|test$|retry|archive/i
+  /delete|remove|revoke|leave|disable|cancel|discard|rotate|publish|upsert|send|submit|bulk|import|start|signal|replay|redeliver|recover|test$|retry|archive|retention/i
 
 /** Returns true for a call that is confirmed before it is sent. */
 export function isRisky({ method, scope, id }: { method: string; scope: string | undefined; id: string }): boolean {
