@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { formatDialogue } from '../features/simulations/dialogue.ts'
 import { CreateWorkflowTest } from '../features/workflow-tests/schema.ts'
 import { getField } from '../platform/fields.ts'
-import { describeUnknownField } from '../trpc/unknown-field.ts'
+import { describeUnknownField } from '../platform/unknown-field.ts'
 
 /** A mistake that the caller can correct. Its message is all that is printed. */
 export class ProblemError extends Error {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ItemCode } from '../error-codes/index.ts'
 import { AppError, ForbiddenError, InvalidError } from '../platform/errors.ts'
 import { id } from './schemas.ts'
-import { describeUnknownField } from './unknown-field.ts'
+import { describeUnknownField } from '../platform/unknown-field.ts'
 
 /** Items of one call for many, which counts as one for the rate limit. */
 const BULK_MAX = 500

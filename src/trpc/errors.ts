@@ -18,7 +18,7 @@ import {
   UnavailableError,
   UnprocessableError,
 } from '../platform/errors.ts'
-import { describeUnknownField } from './unknown-field.ts'
+import { describeUnknownField } from '../platform/unknown-field.ts'
 
 /** An error as the caller sees it, the same for REST and tRPC. */
 export type PublicError = {

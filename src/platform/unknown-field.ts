@@ -1,5 +1,5 @@
-import { didYouMean } from '../platform/closest-matches.ts'
-import { NAME_SEPARATOR } from '../platform/validation-messages.ts'
+import { didYouMean } from './closest-matches.ts'
+import { NAME_SEPARATOR } from './validation-messages.ts'
 
 /** Completes the name of an unknown field. `message` is that of the issue: the names that the object may have. */
 export function describeUnknownField(key: string, message: string, owner: string): string {
