@@ -3,24 +3,25 @@ import { parseArgs } from 'node:util'
 import { readEnvironment } from '../config.ts'
 import { readArguments } from '../platform/process/read-command.ts'
 import { ParleyApi } from './api.ts'
-import { diffWorkflows, pullWorkflows, pushWorkflows } from './commands.ts'
+import { diffWorkflows, pullWorkflows, pushWorkflows, testWorkflows } from './commands.ts'
 import { escapeControls, ProblemError } from './workflow-files.ts'
 
-const COMMANDS = { pull: pullWorkflows, push: pushWorkflows, diff: diffWorkflows }
+const COMMANDS = { pull: pullWorkflows, test: testWorkflows, push: pushWorkflows, diff: diffWorkflows }
 type Command = keyof typeof COMMANDS
 
 const USAGE = `Usage: parley start
-       parley workflows pull|push|diff <folder> [options]
+       parley workflows pull|test|push|diff <folder> [options]
 Starts Parley, or keeps the workflows of a workspace as files. docs/workflow-files.md describes the files.
   pull                   write the workflows that have a key as files
-  push                   store the files as drafts, unless one has problems
+  test                   run the tests of the files, and store nothing
+  push                   store the files as drafts, if none has problems and all tests pass
   diff                   show what push would change; exits with 1 if it is anything
-  --publish              push: publish each workflow whose tests pass
+  --publish              push: publish the workflows too
   --url <url>            address of Parley (default: PARLEY_URL, or http://localhost:3000)
   --api-key <key>        API key (default: PARLEY_API_KEY)
   --workspace <id>       ID of the workspace (default: PARLEY_WORKSPACE, or that of the key)
   --help                 print this help
-Exits with 0 if all is well, 1 for problems and differences, 2 for mistakes in the arguments.`
+Exits with 0 if all is well, 1 for problems, failed tests and differences, 2 for mistakes in the arguments.`
 
 type Arguments = { start: true } | { start: false; command: Command; folder: string; publish: boolean; api: ParleyApi }
 

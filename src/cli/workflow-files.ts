@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { formatDialogue } from '../features/simulations/dialogue.ts'
-import { CreateWorkflowTest } from '../features/workflow-tests/schema.ts'
+import { NewWorkflowTest, TESTS_MAX } from '../features/workflow-tests/schema.ts'
 import { getField } from '../platform/fields.ts'
 import { describeUnknownField } from '../platform/unknown-field.ts'
 
@@ -29,7 +29,10 @@ const Content = z.strictObject({
   description: z.string().nullish(),
   definition: z.record(z.string(), z.unknown()),
 })
-const Test = CreateWorkflowTest.omit({ workflowId: true })
+const Tests = z
+  .array(NewWorkflowTest)
+  .max(TESTS_MAX)
+  .refine((tests) => new Set(tests.map(({ name }) => name)).size === tests.length, 'has two tests with the same name')
 
 /** A test as files have it: without what is left at its default. */
 export type FileTest = { name: string } & Record<string, unknown>
@@ -114,7 +117,7 @@ function readTests(folder: string, names: string[], key: string): FileTest[] | n
   const name = `${key}${TESTS}.json`
   if (!names.includes(name)) return null
   try {
-    return parse(z.array(Test), readJson(join(folder, name))).map(toFileTest)
+    return parse(Tests, readJson(join(folder, name))).map(toFileTest)
   } catch (error) {
     if (error instanceof ProblemError) throw new ProblemError(`its tests in ${name}: ${error.message}`)
     throw error
@@ -125,10 +128,10 @@ function readTests(folder: string, names: string[], key: string): FileTest[] | n
 export function toTest(stored: Record<string, unknown>): FileTest {
   const { name, dialogue, trigger, input, contact, stepOutputs, startsAt, expectation } = stored
   const given = { trigger: trigger ?? undefined, input: input ?? undefined }
-  return toFileTest(parse(Test, { name, dialogue, ...given, contact, stepOutputs, startsAt, expectation }))
+  return toFileTest(parse(NewWorkflowTest, { name, dialogue, ...given, contact, stepOutputs, startsAt, expectation }))
 }
 
-function toFileTest({ name, dialogue, contact, stepOutputs, ...test }: z.output<typeof Test>): FileTest {
+function toFileTest({ name, dialogue, contact, stepOutputs, ...test }: NewWorkflowTest): FileTest {
   const { trigger, input, startsAt, expectation } = test
   const fields = {
     name,

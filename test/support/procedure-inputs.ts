@@ -137,6 +137,10 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'workflows.updateTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test, name: 'M' }),
   'workflows.deleteTest': ({ workflow, test }) => ({ workflowId: workflow, testId: test }),
   'workflows.runTests': ({ workflow }) => ({ workflowId: workflow }),
+  'workflows.testDefinition': ({ workflow }) => ({
+    definition: { version: 1, triggers: [], steps: [] },
+    workflowId: workflow,
+  }),
   'runs.saveAsTest': ({ run }) => ({ runId: run, name: 'N' }),
   'runs.list': ({ workflow, contact, conversation, run }) => ({
     workflowId: workflow,

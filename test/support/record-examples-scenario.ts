@@ -104,6 +104,18 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
   })
   await r('workflows.updateTest', { ...ofWorkflow, testId: test.id }, { name: 'Asks for a day' })
   await r('workflows.runTests', ofWorkflow, {})
+  const dialogue = [{ type: 'message', body: 'Can I visit you?' }]
+  await r(
+    'workflows.testDefinition',
+    {},
+    {
+      definition: VISITS,
+      tests: [
+        { name: 'Asks for a day', dialogue, expectation: { status: 'waiting' } },
+        { name: 'Books a day', dialogue, expectation: { status: 'completed' } },
+      ],
+    },
+  )
   await r('workflows.startRun', ofWorkflow, { contactId: created.id })
   await r('workflows.bulkStartRuns', ofWorkflow, { contactIds: [created.id, '0199c0de-ffff-7000-8000-000000000000'] })
   await work()

@@ -101,6 +101,7 @@ export const AUDIT_ACTIONS = [
   'workflows.runTests',
   'workflows.simulate',
   'workflows.startRun',
+  'workflows.testDefinition',
   'workflows.unarchive',
   'workflows.unpublish',
   'workflows.update',

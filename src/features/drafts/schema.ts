@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { Problems } from '../publishing/schema.ts'
-import { CreateWorkflow, WorkflowWithDefinition } from '../workflows/schema.ts'
+import { CreateWorkflow, Problems, WorkflowWithDefinition } from '../workflows/schema.ts'
 
 /** A workflow that a call has changed, with what publishing it would reject and warn about. */
 export const CheckedWorkflow = WorkflowWithDefinition.extend({

@@ -1,17 +1,6 @@
 import { z } from 'zod'
 import { id, text } from '../../trpc/schemas.ts'
-import { draft, WorkflowWithDefinition } from '../workflows/schema.ts'
-
-const Problem = z
-  .object({
-    stepId: z.string().nullable(),
-    code: z.string(),
-    message: z.string(),
-    path: z.string(),
-  })
-  .meta({ id: 'DefinitionProblem' })
-
-export const Problems = z.array(Problem)
+import { draft, Problems, WorkflowWithDefinition } from '../workflows/schema.ts'
 
 export const PublishWorkflow = z.strictObject({ workflowId: id, note: text(500).optional() })
 export type PublishWorkflow = z.infer<typeof PublishWorkflow>

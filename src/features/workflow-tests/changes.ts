@@ -9,36 +9,44 @@ import { toCreatorColumns } from '../api-keys/creators.ts'
 import { assertRowLimit } from '../counts/assert-row-limit.ts'
 import { formatDialogue } from '../simulations/dialogue.ts'
 import { findTest, getTest } from './queries.ts'
-import type { CreateWorkflowTest, UpdateWorkflowTest, WorkflowTest, WorkflowTestRef } from './schema.ts'
-
-/** Limited because publishing a workflow runs all of its tests. */
-const TESTS_MAX = 100
+import {
+  type CreateWorkflowTest,
+  type NewWorkflowTest,
+  TESTS_MAX,
+  type UpdateWorkflowTest,
+  type WorkflowTest,
+  type WorkflowTestRef,
+} from './schema.ts'
 
 /** The list of the tests of a workflow returns all of them. */
 const TEST_BYTES_MAX = 256 * 1024
 const SECRET_PROBLEM =
   'contains what seems to be a secret, and every member can read tests. Create the test with an invented value of fewer than 16 characters'
 
-export function createWorkflowTest(scope: Scope, input: CreateWorkflowTest): Promise<WorkflowTest> {
-  const { workflowId, name, trigger, contact, stepOutputs, startsAt, expectation } = input
-  return insertTest(scope, {
-    workflowId,
+export function createWorkflowTest(scope: Scope, { workflowId, ...test }: CreateWorkflowTest): Promise<WorkflowTest> {
+  return insertTest(scope, { workflowId, ...toTestContent(scope, test) })
+}
+
+/** Converts the test of a request to the form in which tests are stored and run. */
+export function toTestContent(scope: Scope, test: NewWorkflowTest): TestContent {
+  const { name, trigger, input, dialogue, contact, stepOutputs, startsAt, expectation } = test
+  return {
     name,
     trigger: trigger ?? null,
-    input: input.input ?? null,
-    dialogue: formatDialogue(input.dialogue),
+    input: input ?? null,
+    dialogue: formatDialogue(dialogue),
     stepOutputs: stepOutputs ?? {},
     contact: contact === undefined ? {} : contact,
     startsAt: startsAt === undefined ? scope.now() : new Date(startsAt),
     opensConversation: true,
     expectation,
     sourceRunId: null,
-  })
+  }
 }
 
-type NewTest = Pick<
+/** Fields of a test that its execution needs. */
+export type TestContent = Pick<
   TestRow,
-  | 'workflowId'
   | 'name'
   | 'trigger'
   | 'input'
@@ -55,9 +63,8 @@ type NewTest = Pick<
  * @throws ConflictError `name_taken`, `too_many_tests`
  * @throws UnprocessableError `literal_secret`, `test_too_large`
  */
-export async function insertTest(scope: Scope, test: NewTest): Promise<WorkflowTest> {
-  const { trigger, input, dialogue, stepOutputs, contact, expectation } = test
-  assertStorable({ trigger, input, dialogue, stepOutputs, contact, expectation })
+export async function insertTest(scope: Scope, test: TestContent & { workflowId: string }): Promise<WorkflowTest> {
+  assertTestStorable(test)
   return toUniqueNameError('test', () =>
     scope.transaction(async (tx) => {
       // Serializes concurrent requests, so that together they cannot exceed the limit.
@@ -107,14 +114,20 @@ export function deleteWorkflowTest(scope: Scope, ref: WorkflowTestRef): Promise<
 }
 
 /**
- * Checks the data of a test: its size, and that it contains no secret.
+ * Checks the data of a test: its size, and that it contains no secret. `at` is the path of the test in its request.
  * @throws UnprocessableError `test_too_large`, `literal_secret`
  */
-function assertStorable(data: object): void {
+export function assertTestStorable(test: TestContent, at = ''): void {
+  const { trigger, input, dialogue, stepOutputs, contact, expectation } = test
+  assertStorable({ trigger, input, dialogue, stepOutputs, contact, expectation }, at)
+}
+
+function assertStorable(data: object, at = ''): void {
   if (Buffer.byteLength(JSON.stringify(data)) > TEST_BYTES_MAX) {
     throw new UnprocessableError('test_too_large', 'A test has at most 256 KB. Create one with shorter step outputs')
   }
-  const path = findSecretValue(data)
-  if (path === undefined) return
+  const found = findSecretValue(data)
+  if (found === undefined) return
+  const path = `${at}${found}`
   throw new UnprocessableError('literal_secret', `${path} ${SECRET_PROBLEM}`, [{ path, message: SECRET_PROBLEM }])
 }

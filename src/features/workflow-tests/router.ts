@@ -3,7 +3,7 @@ import { rest } from '../../trpc/rest.ts'
 import { empty } from '../../trpc/schemas.ts'
 import { createWorkflowTest, deleteWorkflowTest, updateWorkflowTest } from './changes.ts'
 import { listWorkflowTests } from './queries.ts'
-import { runWorkflowTests } from './run-workflow-tests.ts'
+import { runWorkflowTests, testDefinition } from './run-workflow-tests.ts'
 import { saveRunAsTest } from './save-run-as-test.ts'
 import * as schema from './schema.ts'
 import { WorkflowRef } from '../workflows/schema.ts'
@@ -71,6 +71,29 @@ export const workflowTestsRouter = router({
     .input(schema.RunWorkflowTests)
     .output(schema.TestOutcomes)
     .mutation(({ ctx, input }) => runWorkflowTests(ctx.scope, input)),
+
+  testDefinition: viewerProcedure
+    .meta(
+      rest('POST', '/workflows/tests/run', 'Run tests on a workflow definition', {
+        scope: 'workflows:read',
+        unaudited: 'it stores nothing',
+        example: {
+          definition: { version: 1, triggers: [{ type: 'message_received' }], steps: [] },
+          tests: [
+            {
+              name: 'Completes',
+              dialogue: [{ type: 'message', body: 'hello' }],
+              expectation: { status: 'completed' },
+            },
+          ],
+        },
+        description:
+          'Runs the tests of the request, or those of a workflow, on the definition, and stores nothing. Responds with 200 even if tests fail or the definition has problems: read `items` and `problems`. Tests beyond the time limit are reported as `not_run`.',
+      }),
+    )
+    .input(schema.TestDefinition)
+    .output(schema.DefinitionOutcomes)
+    .mutation(({ ctx, input }) => testDefinition(ctx.scope, input)),
 })
 
 export const runTestsRouter = router({

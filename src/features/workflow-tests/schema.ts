@@ -2,8 +2,12 @@ import { z } from 'zod'
 import { createdBy, id, json, text, timestamp } from '../../trpc/schemas.ts'
 import { RunStatus } from '../runs/schema.ts'
 import { ContactFacts, Dialogue, StartedBy, StartsAt, StepOutputs } from '../simulations/schema.ts'
+import { draft, Problems } from '../workflows/schema.ts'
 
 const ENTRIES_MAX = 1000
+
+/** Limited because publishing a workflow runs all of its tests. */
+export const TESTS_MAX = 100
 
 const TranscriptEntry = z.strictObject({
   from: z.enum(['customer', 'workflow', 'system']),
@@ -47,8 +51,8 @@ export const WorkflowTests = z.object({ items: z.array(WorkflowTest) })
 
 const name = text(120).meta({ description: 'Name of the test, up to 120 characters' })
 
-export const CreateWorkflowTest = z.strictObject({
-  workflowId: id,
+/** A test without the workflow that it belongs to. */
+export const NewWorkflowTest = z.strictObject({
   name,
   dialogue: Dialogue,
   trigger: StartedBy.optional(),
@@ -58,6 +62,9 @@ export const CreateWorkflowTest = z.strictObject({
   startsAt: StartsAt.optional(),
   expectation: Expectation,
 })
+export type NewWorkflowTest = z.output<typeof NewWorkflowTest>
+
+export const CreateWorkflowTest = NewWorkflowTest.extend({ workflowId: id })
 export type CreateWorkflowTest = z.output<typeof CreateWorkflowTest>
 
 export const WorkflowTestRef = z.strictObject({ workflowId: id, testId: id })
@@ -92,6 +99,26 @@ export const TestOutcomes = z
   .object({ passed: z.int(), failed: z.int(), items: z.array(TestOutcome) })
   .meta({ description: 'The results of all tests of the workflow' })
 export type TestOutcomes = z.infer<typeof TestOutcomes>
+
+export const TestDefinition = z.strictObject({
+  definition: draft,
+  workflowId: id.optional().meta({ description: 'The workflow that the definition belongs to, if it is stored' }),
+  tests: z
+    .array(NewWorkflowTest)
+    .max(TESTS_MAX)
+    .optional()
+    .meta({ description: 'The tests to run; by default those of the workflow' }),
+})
+export type TestDefinition = z.output<typeof TestDefinition>
+
+export const DefinitionOutcomes = TestOutcomes.extend({
+  items: z.array(TestOutcome.omit({ testId: true }).meta({ id: 'DefinitionTestOutcome' })),
+  problems: Problems.meta({
+    description: 'The problems of the definition that prevent publishing. If there are any, no test is run',
+    examples: [[]],
+  }),
+}).meta({ description: 'The results of the tests, in their order, and the problems of the definition' })
+export type DefinitionOutcomes = z.infer<typeof DefinitionOutcomes>
 
 export const SaveRunAsTest = z.strictObject({ runId: id, name })
 export type SaveRunAsTest = z.infer<typeof SaveRunAsTest>

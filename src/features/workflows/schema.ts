@@ -38,6 +38,17 @@ const key = z
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must have 1 to 64 lower-case letters, digits, dots, underscores and hyphens')
   .meta({ description: 'Name of the workflow for programs, unique in the workspace', examples: ['order-status'] })
 
+const Problem = z
+  .object({
+    stepId: z.string().nullable(),
+    code: z.string(),
+    message: z.string(),
+    path: z.string(),
+  })
+  .meta({ id: 'DefinitionProblem' })
+
+export const Problems = z.array(Problem)
+
 const status = z.enum(['draft', 'published', 'paused', 'archived'])
 
 export const Workflow = z

@@ -87,14 +87,80 @@ describe('parley workflows', function () {
     expect((await parley(['workflows', 'diff', folder])).code).to.equal(0)
   })
 
-  it('push publishes nothing whose tests fail, and exits with 1', async () => {
-    const folder = makeFolder({
+  const DIFFERENCE = 'test "Greets": Message 1: expected "Hello" from the workflow, got "Hi" from the workflow'
+
+  it('push stores nothing if a test of a file or of the workspace fails, and exits with 1', async () => {
+    const good = { 'good.json': { name: 'Good', definition: define('Hi') } }
+    const wrong = makeFolder({
+      ...good,
       'tested.json': { name: 'Tested', definition: define('Hi') },
       'tested.tests.json': expecting('Hello'),
     })
-    const { code, stdout } = await parley(['workflows', 'push', folder, '--publish'])
-    expect([code, (await find('tested'))[0].status]).to.deep.equal([1, 'draft'])
-    expect(stdout).to.include('tests failed, not published').and.to.include('test "Greets": Message 1')
+    const refused = await parley(['workflows', 'push', wrong, '--publish'])
+    expect(refused.code).to.equal(1)
+    expect(refused.stderr).to.equal(`${wrong}/tested.json: ${DIFFERENCE}\nNothing was changed.\n`)
+    expect([...(await find('good')), ...(await find('tested'))]).to.deep.equal([])
+    const tested = makeFolder({
+      'tested.json': { name: 'Tested', definition: define('Hello') },
+      'tested.tests.json': expecting('Hello'),
+    })
+    expect((await parley(['workflows', 'push', tested])).code).to.equal(0)
+    const [stored] = await find('tested')
+    const tests = await workspace.call('GET', `/api/workflows/${stored.id}/tests`)
+    for (const files of [wrong, makeFolder({ ...good, 'tested.json': { name: 'New', definition: define('Hi') } })]) {
+      const { code, stderr } = await parley(['workflows', 'push', files, '--publish'])
+      expect([code, stderr]).to.deep.equal([1, `${files}/tested.json: ${DIFFERENCE}\nNothing was changed.\n`])
+    }
+    expect(await find('good')).to.deep.equal([])
+    expect(await find('tested')).to.deep.equal([stored])
+    expect(await workspace.call('GET', `/api/workflows/${stored.id}/tests`)).to.deep.equal(tests)
+  })
+
+  it('test runs the tests of the files with a key that can only read, and stores nothing', async () => {
+    const key = await workspace.call('POST', '/api/api-keys', { name: 'checks', scopes: ['workflows:read'] })
+    const env = { PARLEY_API_KEY: key.key }
+    const passing = { 'fine.json': { name: 'Fine', definition: define('Hi') }, 'fine.tests.json': expecting('Hi') }
+    const fine = makeFolder(passing)
+    expect(await parley(['workflows', 'test', fine], env)).to.deep.equal({
+      code: 0,
+      stdout: `${fine}/fine.json: 1 tests passed\n`,
+      stderr: '',
+    })
+    const mixed = makeFolder({
+      ...passing,
+      'problem.json': { name: 'Problem', definition: { ...define('Hi'), triggers: [{ type: 'ap' }] } },
+      'problem.tests.json': expecting('Hi'),
+      'wrong.json': { name: 'Wrong', definition: define('Hi') },
+      'wrong.tests.json': [...expecting('Hello'), { ...expecting('Hi')[0], name: 'Greets well' }],
+    })
+    const { code, stdout } = await parley(['workflows', 'test', mixed], env)
+    const lines = stdout.trimEnd().split('\n')
+    expect(code).to.equal(1)
+    expect(lines[0]).to.equal(`${mixed}/fine.json: 1 tests passed`)
+    expect(lines[1]).to.include(`${mixed}/problem.json: triggers.0.type: `)
+    expect(lines.slice(2)).to.deep.equal([`${mixed}/wrong.json: ${DIFFERENCE}`])
+    expect([...(await find('fine')), ...(await find('wrong'))]).to.deep.equal([])
+    expect((await parley(['workflows', 'push', fine], env)).code).to.equal(1)
+  })
+
+  it('test runs tests of more than 1 MB, and refuses more than a workflow may have and equal names', async () => {
+    const test = { name: 'Test', dialogue: [{ type: 'message', body: 'a'.repeat(4096) }], expectation: {} }
+    const many = (count: number, messages: number) =>
+      Array.from({ length: count }, (_, index) => {
+        const dialogue = Array.from({ length: messages }, () => test.dialogue[0])
+        return { ...test, name: `Test ${index}`, dialogue }
+      })
+    for (const [tests, expected, part] of [
+      [many(60, 6), 0, 'large.json: 60 tests passed'],
+      [many(101, 1), 1, 'large.tests.json: it: '],
+      [[test, test], 1, 'large.tests.json: it: has two tests with the same name'],
+    ] as const) {
+      const content = { name: 'Large', definition: define('Hi') }
+      const folder = makeFolder({ 'large.json': content, 'large.tests.json': tests })
+      const { code, stdout, stderr } = await parley(['workflows', 'test', folder])
+      expect(code, stderr + stdout).to.equal(expected)
+      expect(stderr + stdout).to.include(part)
+    }
   })
 
   it('push changes nothing if a file has problems, is no JSON or has no safe name', async () => {
@@ -248,7 +314,7 @@ describe('parley workflows', function () {
   })
 
   it('exits with 2 for mistakes in the arguments, and prints its usage with --help', async () => {
-    for (const args of [['workflows'], ['workflows', 'push'], ['workflow'], ['workflows', 'pull', 'x', '--publish']]) {
+    for (const args of [['workflows'], ['workflows', 'push'], ['workflow'], ['workflows', 'test', 'x', '--publish']]) {
       expect((await parley(args)).code, args.join(' ')).to.equal(2)
     }
     expect((await parley(['workflows', 'push', 'x'], { PARLEY_API_KEY: '' })).code).to.equal(2)

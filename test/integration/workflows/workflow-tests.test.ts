@@ -176,6 +176,69 @@ describe('workflow tests', () => {
     ])
   })
 
+  describe('POST /api/workflows/tests/run', () => {
+    const test = {
+      name: 'T',
+      dialogue: DIALOGUE,
+      contact: { name: 'Ana' },
+      expectation: { variables: { city: 'Porto' } },
+    }
+    const run = (body: object, client = workspace) => client.request('POST', '/api/workflows/tests/run', body)
+
+    it('runs tests on a definition and stores nothing', async () => {
+      const before = await workspace.call('GET', '/api/workflows')
+      const failing = { ...test, name: 'F', expectation: { status: 'failed', variables: { city: 'Faro' } } }
+      const { status, body } = await run({ definition: ASKING, tests: [test, failing] })
+      const differences = ['Run: expected failed, got completed', 'vars.city: expected "Faro", got "Porto"']
+      expect([status, body]).to.deep.equal([
+        200,
+        {
+          passed: 1,
+          failed: 1,
+          items: [
+            { name: 'T', status: 'passed', differences: [] },
+            { name: 'F', status: 'failed', differences },
+          ],
+          problems: [],
+        },
+      ])
+      expect(await workspace.call('GET', '/api/workflows')).to.deep.equal(before)
+    })
+
+    it('runs the tests of a workflow on another definition, also for viewers', async () => {
+      const workflowId = await createDraft()
+      await createTest(workflowId, { expectation: { path: ['city'] } })
+      const definition = { ...ASKING, steps: ASKING.steps.slice(0, 1) }
+      const viewer = await buildMember(workspace, 'viewer')
+      expect((await run({ definition, workflowId }, viewer)).body).to.deep.include({ passed: 1, failed: 0 })
+      expect(await runTests(workflowId)).to.deep.include({ passed: 0, failed: 1 })
+      expect((await run({ definition, workflowId }, await buildWorkspace(app))).status).to.equal(404)
+    })
+
+    it('runs no test of a definition with problems, and lists the problems', async () => {
+      const { body } = await run({ definition: { ...ASKING, triggers: [{ type: 'ap' }] }, tests: [test] })
+      expect(body).to.deep.include({ passed: 0, failed: 0, items: [{ name: 'T', status: 'not_run', differences: [] }] })
+      expect(body.problems[0]).to.include({ path: 'triggers.0.type' })
+    })
+
+    it('refuses more tests than a workflow may have, large ones, secrets, and keys without workflows:read', async () => {
+      const tests = Array.from({ length: 101 }, (_, index) => ({ ...test, name: `T${index}` }))
+      expect((await run({ definition: ASKING, tests })).status).to.equal(400)
+      const large = { ...test, stepOutputs: { city: 'a'.repeat(256 * 1024) } }
+      expect((await run({ definition: ASKING, tests: [large] })).body.code).to.equal('test_too_large')
+      const secret = { ...test, input: { apiKey: 'sk-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c' } }
+      const { body } = await run({ definition: ASKING, tests: [test, secret] })
+      expect([body.code, body.details[0].path]).to.deep.equal(['literal_secret', 'tests.1.input.apiKey'])
+      const { key } = await post('/api-keys', { name: 'runs', scopes: ['runs:read'] })
+      const authorization = { authorization: `Bearer ${key}`, 'x-tenant-id': workspace.tenantId }
+      const refused = await app.rest('POST', '/api/workflows/tests/run', {
+        body: { definition: ASKING },
+        headers: authorization,
+      })
+      expect(refused.status).to.equal(403)
+    })
+  })
+
   it('created from a run without a contact use no contact', async () => {
     const steps = [
       { id: 'who', type: 'set', values: { 'vars.who': '{{contact.name | default: "nobody"}}' } },

@@ -28,6 +28,7 @@ describe('operations that assistants may call', () => {
       'broadcasts.preview',
       'templates.preview',
       'workflows.simulate',
+      'workflows.testDefinition',
       'workflows.validate',
     ])
   })

@@ -8,6 +8,11 @@ const STEP_RESULT = {
   error: 'Why the step failed; null unless it did',
 }
 
+const TEST_RESULT = {
+  name: 'Name of the test',
+  status: 'Result of the test; `not_run` if the tests before it used up the time',
+}
+
 const STARTER = {
   type: 'Kind of the starter: a member, an API key, another run, the system, or a trigger of the workflow',
   id: 'ID of the user, API key or run; null for others',
@@ -164,10 +169,12 @@ export const AUTOMATION: FieldTexts = {
     expectation: 'The expected result. Absent fields are not compared',
   },
   expectation: { status: 'State of the first run at the end', transcript: 'The expected conversation' },
-  testOutcome: {
-    name: 'Name of the test',
-    status: 'Result of the test; `not_run` if the tests before it used up the time',
+  test: {
+    input: 'Input of the run, which placeholders read as {{input}}',
+    startsAt: 'Initial time of the virtual clock; now by default',
   },
+  testOutcome: TEST_RESULT,
+  definitionTestOutcome: TEST_RESULT,
   explanation: { summary: 'The cause of the message in one sentence' },
   link: {
     type: 'Type of the link; its other fields depend on it',

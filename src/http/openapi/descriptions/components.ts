@@ -50,6 +50,7 @@ export const COMPONENTS: Record<string, string> = {
   RunError: 'Why a run failed',
   ComparedStep: 'The fields of a step that are compared',
   TestOutcome: 'The result of a test, with the differences to its expectation',
+  DefinitionTestOutcome: 'The result of a test of a definition, with the differences to its expectation',
   Expectation: 'The expected result of a test. Absent fields are not compared',
   SimulatedContact: 'Facts of the contact in a simulation. Absent ones are those of a sample contact',
   SimulatedTrigger: 'The event that starts the workflow in a simulation',
