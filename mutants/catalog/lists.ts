@@ -28,8 +28,8 @@ export const LISTS: Area = {
     {
       name: 'messages of one moment are skipped by a page',
       file: CONVERSATIONS,
-      original: '(created_at, id) < (${end.createdAt}::timestamptz, ${end.id}::uuid)',
-      mutated: 'created_at < ${end.createdAt}::timestamptz',
+      original: '(created_at, id) < (${end.value}::timestamptz, ${end.id}::uuid)',
+      mutated: 'created_at < ${end.value}::timestamptz',
     },
     {
       name: 'the message that ends a page is repeated by the next',

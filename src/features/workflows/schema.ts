@@ -19,7 +19,7 @@ const storable = json
   .refine((value) => JSON.stringify(value).length <= DEFINITION_BYTES_MAX, 'must be smaller than 512 KB')
   .meta({
     id: 'WorkflowDefinition',
-    override: ({ jsonSchema }) => Object.assign(jsonSchema, definitionSchema()),
+    override: ({ jsonSchema }: { jsonSchema: object }) => Object.assign(jsonSchema, definitionSchema()),
     description:
       'An ordered list of steps and the triggers that start them. A draft is stored and returned as it was sent, also with mistakes',
     examples: [

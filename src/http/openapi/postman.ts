@@ -46,7 +46,9 @@ export function toPostmanCollection(document: Document): Collection {
       Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
     )
     .filter(({ path, operation }) => isUnder(path, API_PREFIX) && !isStream(operation))
-  const ids = new Set(entries.flatMap(({ path }) => listPathNames(path)))
+  const listed = entries.flatMap(({ path }) => findItemName(path, entries) ?? [])
+  const named = entries.flatMap(({ path }) => listPathNames(path)).filter((name) => name.endsWith('Id'))
+  const ids = new Set([...listed, ...named])
   const conversion: Conversion = { document, entries, ids }
   return {
     info: {
@@ -94,7 +96,7 @@ function toItem({ path, method, operation }: Entry, conversion: Conversion): Ite
     .slice(1)
     .split('/')
     .map((segment) => segment.replace(/\{(\w+)\}/, ':$1'))
-  const variable = listPathNames(path).map((key) => ({ key, value: `{{${key}}}` }))
+  const variable = toFields('path').map(({ key, value }) => ({ key, value }))
   const script = toScript(path, conversion)
   return {
     name: operation.summary,
@@ -139,11 +141,16 @@ function toBody({ requestBody }: Operation, { ids }: Conversion): Pick<Item['req
   return { body: { mode: 'raw', raw, options: { raw: { language: 'json' } } } }
 }
 
-/** Stores the ID of the first listed item, or of the created one, under the name that the path of a single item has. */
-function toScript(path: string, { entries }: Conversion): string[] | null {
+/** Finds the name that the path of a single item gives to the ID of what a list has. */
+function findItemName(path: string, entries: Entry[]): string | undefined {
   const list = path.split('/').at(-1)
   const single = entries.find((entry) => new RegExp(`/${list}/\\{\\w+\\}$`).test(entry.path))
-  const [name] = single ? listPathNames(single.path).slice(-1) : []
+  return single && listPathNames(single.path).at(-1)
+}
+
+/** Stores the ID of the first listed item, or of the created one, under the name that the path of a single item has. */
+function toScript(path: string, { entries }: Conversion): string[] | null {
+  const name = findItemName(path, entries)
   if (name === undefined) return null
   const key = JSON.stringify(name)
   return [

@@ -117,7 +117,7 @@ describe('access of members by their role and of API keys by their scopes', () =
       const having = await createKey([scope])
       const { status } = await call(path, procedure, having.headers)
       // Keys give and change no rights that they do not have, and are sent nothing that they may not read.
-      const givesRights = /^(?:api-keys\.(?:create|update|rotate|delete)|webhook-endpoints\.(?:create|update))$/
+      const givesRights = /^(?:apiKeys\.(?:create|update|rotate|delete)|webhookEndpoints\.(?:create|update))$/
       if (givesRights.test(path)) expect(status).to.equal(403)
       else expect(status, 'key with the scope').to.not.be.oneOf([401, 403])
       await app.system.db('api_keys').whereIn('id', [lacking.id, having.id]).delete()

@@ -202,7 +202,7 @@ describe('the API reference in a browser', function () {
     await page.goto(`${app.url}/docs`)
     await page.locator('#filter').press('Control+a')
     await page.keyboard.type('contacts.list')
-    await page.getByText('1 found').waitFor()
+    await page.getByText('2 found').waitFor()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')

@@ -140,7 +140,8 @@ describe('Condition schema', () => {
     it(`rejects ${JSON.stringify(condition)} at the path "${path}"`, () => {
       const result = Condition.safeParse(condition)
       expect(result.error?.issues.map((issue) => issue.path.join('.'))).to.include(path)
-      expect(result.error?.issues.map((issue) => issue.message).join()).to.include(message)
+      const texts = result.error?.issues.map((issue) => ('keys' in issue ? issue.keys.join() : issue.message))
+      expect(texts?.join()).to.include(message)
     })
   }
 })

@@ -1,16 +1,19 @@
+import type { inferProcedureInput } from '@trpc/server'
 import { z } from 'zod'
 import { getField } from '../../../platform/fields.ts'
+import type { AppRouter } from '../../../router.ts'
 import { id, json, text } from '../../../trpc/schemas.ts'
-import type { WorkflowDefinition } from '../../../workflow-definition.ts'
 import { showData, showUntrusted, ToolError } from '../result.ts'
 import { defineTool, omitUndefined, type Tool } from '../tool.ts'
 import { confirm, takeTwoSteps } from '../two-steps.ts'
 import { pageFields } from './contact-tools.ts'
 
+type Definition = inferProcedureInput<AppRouter['workflows']['validate']>['definition']
+
 /** Checked by the procedures, which store drafts with mistakes as well. */
 const definition = json.meta({
   description: 'A definition in the workflow language, see workflow_language',
-}) as z.ZodType<unknown> as z.ZodType<WorkflowDefinition>
+}) as z.ZodType<unknown> as z.ZodType<Definition>
 const version = z.int().min(1).optional().meta({ description: 'A published version instead of the draft' })
 
 const ENTRIES_MAX = 50
