@@ -65,7 +65,8 @@ function fit(data: unknown): { json: string; cut: string } {
     return { json: start, cut: 'The rest is left out, as the data is too long. Ask for less of it.' }
   }
   return {
-    json: toJson({ ...Object(data), items: items.slice(0, count) }),
+    // The cursor is that of the whole page, behind the items that are left out.
+    json: toJson({ ...Object(data), nextCursor: undefined, items: items.slice(0, count) }),
     cut: `Only the first ${count} of ${items.length} items are shown, as all are too long. Ask for at most ${count} at once.`,
   }
 }

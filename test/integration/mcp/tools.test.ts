@@ -148,11 +148,14 @@ describe('tools of assistants', () => {
     for (let count = 0; count < 24; count += 1) await sendAsCustomer(own, { contactId, body: `${'ü'.repeat(2000)}` })
     const answer = await assistant.call('read_conversation', { conversationId, limit: 50 })
     expect(Buffer.byteLength(answer.text)).to.be.at.most(66_000)
-    const { items } = readData(answer)
+    const { items, ...page } = readData(answer)
+    expect(page).to.not.have.property('nextCursor')
     expect(answer.text).to.include(`Only the first ${items.length} of 25 items are shown`)
-    const before = items.at(-1).messageId
-    const older = readData(await assistant.call('read_conversation', { conversationId, before, limit: 50 }))
-    expect(older.items).to.have.length(25 - items.length)
+    const limit = items.length
+    const { nextCursor: cursor } = readData(await assistant.call('read_conversation', { conversationId, limit }))
+    const older = readData(await assistant.call('read_conversation', { conversationId, cursor, limit }))
+    expect(older.items).to.have.length(Math.min(limit, 25 - limit))
+    expect(older.items[0].messageId).to.not.be.oneOf(items.map((item: { messageId: string }) => item.messageId))
     await assistant.close()
   })
 
