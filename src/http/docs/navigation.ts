@@ -19,6 +19,7 @@ const GROUPS: { title: string; paths: string[] }[] = [
       '/docs/assistants',
       '/docs/access',
       '/docs/whatsapp',
+      '/docs/real-number',
     ],
   },
   { title: 'Operate', paths: ['/docs/operations', '/docs/scale-out', '/docs/performance', '/docs/seeds'] },
