@@ -36,7 +36,7 @@ describe('the documentation in a browser', function () {
     ['light', 1440],
     ['dark', 390],
   ] as const) {
-    it(`every page is accessible in ${colorScheme} colors, within a window of ${width} pixels, and loads ${REQUESTS} files of this server`, async () => {
+    it(`every page is accessible in ${colorScheme} colors, within a window of ${width} pixels, and loads ${REQUESTS} files of this server beside its pictures`, async () => {
       expect(PATHS.length).to.be.greaterThan(20)
       for (const path of PATHS) {
         const extraHTTPHeaders = { 'x-forwarded-for': newAddress() }
@@ -45,7 +45,8 @@ describe('the documentation in a browser', function () {
         await window.page.goto(app.url + path)
         await expectWithinWindow(window.page)
         await expectAccessible(window.page)
-        expect(window.requests.length, path).to.equal(REQUESTS)
+        const pictures = await window.page.locator('main img').count()
+        expect(window.requests.length, path).to.equal(REQUESTS + pictures)
         expect(window.foreignRequests, path).to.deep.equal([])
         const allowed = path === '/docs/nothing' ? 1 : 0
         expect(window.complaints.length, window.complaints.join()).to.equal(allowed)

@@ -112,6 +112,8 @@ async function submitSignIn(form: HTMLFormElement, onChange: () => void): Promis
 function onSubmit(form: HTMLFormElement, submit: () => Promise<string>): void {
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
+    // What is shown until the answer arrives is not that of an earlier one.
+    report('')
     report(await submit().catch((error: unknown) => (error instanceof Error ? error.message : String(error))))
   })
 }

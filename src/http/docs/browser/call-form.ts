@@ -177,6 +177,7 @@ function viewSend({ operation, method }: Endpoint, readCall: () => Call, readFil
     if (isConfirmed && !(await confirmCall(`${operation.summary}? This cannot be undone, and may reach customers.`)))
       return
     button.disabled = true
+    output.replaceChildren()
     const result = await send(readCall(), readFile()).catch((error: unknown) =>
       create('p', { class: 'failure' }, String(error)),
     )
