@@ -35,7 +35,9 @@ const CHANGES: Record<string, (ids: Ids, now: Date) => Record<string, unknown>[]
       automation: { state: 'paused' },
     },
   ],
-  'workflows.update': () => [{ name: 'W', description: 'D', definition: { version: 1, steps: [] }, draftRevision: 1 }],
+  'workflows.update': () => [
+    { key: 'w', name: 'W', description: 'D', definition: { version: 1, steps: [] }, draftRevision: 1 },
+  ],
   'workflows.updateTest': () => [{ name: 'U', expectation: { status: 'completed', path: ['answer'] } }],
   'tags.update': () => [{ name: 'u', color: '#aabbcc', description: 'D' }],
   'groups.update': () => [{ name: 'H', description: 'D' }],

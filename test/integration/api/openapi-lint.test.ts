@@ -49,7 +49,10 @@ describe('the served OpenAPI document', function () {
   it('passes the rules "recommended" of Redocly', async () => {
     const config = await createConfig({ extends: ['recommended'] })
     const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config })
-    const lines = problems.map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
+    // The ID of a workflow is a UUID, so `by-key` is none.
+    const isOfKey = (message: string) => message.includes('two ambiguous paths') && message.includes('/by-key/{key}')
+    const others = problems.filter(({ message }) => !isOfKey(message))
+    const lines = others.map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
     expect(lines).to.deep.equal([])
   })
 

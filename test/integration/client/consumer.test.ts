@@ -280,7 +280,9 @@ describe('the package @parley/client', function () {
     writeFileSync(join(folder.path, 'app/layout.tsx'), LAYOUT)
     // Types are checked above.
     writeFileSync(join(folder.path, 'next.config.mjs'), 'export default { typescript: { ignoreBuildErrors: true } }')
-    await install(['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'])
+    // The types are what Next.js installs by itself where it does not run in CI.
+    const types = ['@types/react@19.3.3', '@types/node@20.19.43']
+    await install(['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1', ...types])
     const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1', PARLEY_URL: app.url } as const
     const next = join(folder.path, 'node_modules/next/dist/bin/next')
     await run(process.execPath, [next, 'build'], { cwd: folder.path, env, timeout: 150_000 })
