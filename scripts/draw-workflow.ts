@@ -1,3 +1,4 @@
+import { escapeHtml } from '../src/http/docs/html.ts'
 import type { WorkflowDefinition } from '../src/workflow-definition.ts'
 
 export type Bubble = { from: string; body: string }
@@ -55,11 +56,11 @@ export function drawWorkflow(
   // The used edges are drawn last, above the others.
   const drawn = edges.toSorted((one, other) => Number(isUsed(one)) - Number(isUsed(other)))
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
-<title>${escape(`The workflow "${name}" with a conversation`)}</title>
+<title>${escapeHtml(`The workflow "${name}" with a conversation`)}</title>
 <style>${STYLE}</style>
 <rect class="paper" width="${width}" height="${height}" rx="12"/>
-<text class="head" x="${PHONE.x}" y="30">${escape(customer)}</text>
-<text class="head" x="${GRAPH_X}" y="30">${escape(name)}</text>
+<text class="head" x="${PHONE.x}" y="30">${escapeHtml(customer)}</text>
+<text class="head" x="${GRAPH_X}" y="30">${escapeHtml(name)}</text>
 ${phone.svg}
 ${drawn.map((edge) => drawEdge(edge, { isUsed: isUsed(edge), rail: rails.indexOf(edge) })).join('\n')}
 ${nodes.map((node, index) => drawNode(node, index, path.includes(index))).join('\n')}
@@ -104,29 +105,29 @@ function listTargets(value: unknown, ids: string[], name = ''): { id: string; la
   })
 }
 
-function topOf(index: number): number {
+function computeTop(index: number): number {
   return HEAD + index * (NODE.height + NODE.gap)
 }
 
 function drawNode({ title, detail }: Node, index: number, isUsed: boolean): string {
-  const top = topOf(index)
+  const top = computeTop(index)
   const radius = index === 0 ? NODE.height / 2 : 8
   return `<rect class="${isUsed ? 'lit' : 'box'}" x="${GRAPH_X}" y="${top}" width="${NODE.width}" height="${NODE.height}" rx="${radius}"/>
-<text class="head" x="${GRAPH_X + 16}" y="${top + 19}">${escape(title)}</text>
-<text class="soft" x="${GRAPH_X + 16}" y="${top + 36}">${escape(shorten(detail, 34))}</text>`
+<text class="head" x="${GRAPH_X + 16}" y="${top + 19}">${escapeHtml(title)}</text>
+<text class="soft" x="${GRAPH_X + 16}" y="${top + 36}">${escapeHtml(shorten(detail, 34))}</text>`
 }
 
 function drawEdge({ from, to, label }: Edge, { isUsed, rail }: { isUsed: boolean; rail: number }): string {
   const style = isUsed ? 'used' : ''
-  const start = topOf(from) + NODE.height
-  const end = topOf(to)
+  const start = computeTop(from) + NODE.height
+  const end = computeTop(to)
   if (rail === -1) {
     const x = GRAPH_X + NODE.width / 2
     return `<path class="${style}" d="M${x} ${start}V${end - 6}"/>${drawTip(x, end, style)}${drawLabel(x + 8, start + 19, label)}`
   }
   const right = GRAPH_X + NODE.width
   const x = right + 24 + rail * RAIL_STEP
-  const [y1, y2] = [topOf(from) + NODE.height / 2, end + NODE.height / 2]
+  const [y1, y2] = [computeTop(from) + NODE.height / 2, end + NODE.height / 2]
   const line = `M${right} ${y1}H${x - 8}q8 0 8 8V${y2 - 8}q0 8 -8 8H${right + 7}`
   const tip = `<polygon class="tip ${style}" points="${right + 1},${y2} ${right + 8},${y2 - 4} ${right + 8},${y2 + 4}"/>`
   return `<path class="${style}" d="${line}"/>${tip}${drawLabel(right + 14, y2 - 7, label)}`
@@ -137,7 +138,7 @@ function drawTip(x: number, y: number, style: string): string {
 }
 
 function drawLabel(x: number, y: number, label: string): string {
-  return label === '' ? '' : `<text class="soft label" x="${x}" y="${y}">${escape(label)}</text>`
+  return label === '' ? '' : `<text class="soft label" x="${x}" y="${y}">${escapeHtml(label)}</text>`
 }
 
 function drawPhone(bubbles: Bubble[]): { svg: string; height: number } {
@@ -149,7 +150,7 @@ function drawPhone(bubbles: Bubble[]): { svg: string; height: number } {
     const isCustomer = from === 'customer'
     const x = isCustomer ? PHONE.x : PHONE.x + PHONE.width - width
     const texts = lines.map(
-      (line, index) => `<text x="${x + 14}" y="${top + 22 + index * LINE}">${escape(line)}</text>`,
+      (line, index) => `<text x="${x + 14}" y="${top + 22 + index * LINE}">${escapeHtml(line)}</text>`,
     )
     const svg = `<rect class="${isCustomer ? 'theirs' : 'mine'}" x="${x}" y="${top}" width="${width}" height="${height}" rx="12"/>${texts.join('')}`
     top += height + 12
@@ -170,8 +171,4 @@ function wrap(text: string): string[] {
 
 function shorten(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).trimEnd()}…`
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

@@ -4,7 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { formatDialogue } from '../features/simulations/dialogue.ts'
 import { NewWorkflowTest, TESTS_MAX } from '../features/workflow-tests/schema.ts'
+import { WORKFLOW_KEY } from '../features/workflows/schema.ts'
 import { getField } from '../platform/fields.ts'
+import { compareNames, sortKeys } from '../platform/sort-keys.ts'
 import { describeUnknownField } from '../platform/unknown-field.ts'
 
 /** A mistake that the caller can correct. Its message is all that is printed. */
@@ -17,8 +19,6 @@ export function escapeControls(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
-/** Names of files, so that none is outside of the folder. */
-const KEY = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const FILE = /^(?<key>[^/]+?)(?<extension>\.json|\.js|\.mjs|\.ts|\.mts)$/
 const FILES_MAX = 1000
 const FILE_BYTES_MAX = 2 * 1024 ** 2
@@ -56,7 +56,7 @@ export async function readWorkflowFiles(folder: string): Promise<WorkflowFile[]>
     const { key = '', extension = '' } = FILE.exec(name)?.groups ?? {}
     if (key === '' || key.endsWith(TESTS) || name.endsWith('.d.ts')) continue
     try {
-      if (!KEY.test(key)) throw new ProblemError('the name of the file is no key of a workflow')
+      if (!WORKFLOW_KEY.test(key)) throw new ProblemError('the name of the file is no key of a workflow')
       if (files.some((file) => file.key === key)) throw new ProblemError('another file has this key')
       const path = join(folder, name)
       const content = extension === '.json' ? readJson(path) : await importDefault(path)
@@ -168,7 +168,8 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
  */
 export function writeWorkflowFile(folder: string, workflow: Omit<WorkflowFile, 'path'>): string[] {
   const { key, name, description, definition, tests } = workflow
-  if (!KEY.test(key) || key.endsWith(TESTS)) throw new ProblemError(`${JSON.stringify(key)} is no name of a file`)
+  if (!WORKFLOW_KEY.test(key) || key.endsWith(TESTS))
+    throw new ProblemError(`${JSON.stringify(key)} is no name of a file`)
   mkdirSync(folder, { recursive: true })
   const content = { name, ...(description === null ? {} : { description }), definition: sortFields(definition) }
   const files: [path: string, content: unknown][] = [[join(folder, `${key}.json`), content]]
@@ -195,11 +196,10 @@ function readText(path: string): string | undefined {
 const FIRST = ['name', 'version', 'id', 'type', 'triggers', 'settings', 'variables']
 
 /** Sorts the fields of objects at any depth, so that equal values have equal texts. */
-export function sortFields<T>(value: T): T
-export function sortFields(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => sortFields(item))
-  if (typeof value !== 'object' || value === null) return value
-  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
-  const entries = Object.entries(value).sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([name, inner]) => [name, sortFields(inner)]))
+export function sortFields<T>(value: T): T {
+  return sortKeys(value, (a, b) => rank(a) - rank(b) || compareNames(a, b))
+}
+
+function rank(name: string): number {
+  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length
 }

@@ -3,6 +3,7 @@ import { Channel, Template as TemplateRow } from '../../models/messaging.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { BadGatewayError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { sortKeys } from '../../platform/sort-keys.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SyncResult, SyncTemplates } from './schema.ts'
@@ -138,16 +139,6 @@ function isEdited(row: TemplateRow, { status }: ProviderTemplate): boolean {
 /** Compares JSON regardless of the order of keys, which Postgres changes. */
 function isEqualJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(sortKeys(a)) === JSON.stringify(sortKeys(b))
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, child]) => [key, sortKeys(child)]),
-  )
 }
 
 /** Time after a submission during which the provider's list may not have the template yet. */

@@ -7,6 +7,7 @@ import { STEP_WORK_MAX, withWorkBudget } from '../../engine/language/work-budget
 import { deriveId } from '../../engine/model/derive-id.ts'
 import { LimitExceededError, UnauthorizedError, UnprocessableError, InvalidError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { parseJsonBytes } from '../../platform/parse-json.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -148,7 +149,7 @@ function parseInput(body: Buffer): unknown {
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return parseJsonBytes(body)
   } catch (cause) {
     throw new InvalidError('The body is not valid JSON', undefined, 'invalid_json', { cause })
   }

@@ -33,9 +33,12 @@ const storable = json
 export const draft = typed<StoredDefinition, WorkflowDefinition>(storable)
 const definition = typed<WorkflowDefinition, StoredDefinition>(storable)
 
+/** Keys are names of files as well, so none leads out of a folder. */
+export const WORKFLOW_KEY = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
 const key = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must have 1 to 64 lower-case letters, digits, dots, underscores and hyphens')
+  .regex(WORKFLOW_KEY, 'must have 1 to 64 lower-case letters, digits, dots, underscores and hyphens')
   .meta({ description: 'Name of the workflow for programs, unique in the workspace', examples: ['order-status'] })
 
 const Problem = z

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
 import { InvalidError } from '../../platform/errors.ts'
+import { parseJsonBytes } from '../../platform/parse-json.ts'
 import { TransportError } from '../../trpc/errors.ts'
 import type { BodyMeter } from './body-budget.ts'
 
@@ -85,7 +86,7 @@ function parseObject(bytes: Buffer): object {
   assertBoundedText(bytes)
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    value = parseJsonBytes(bytes)
   } catch (cause) {
     throw new TransportError('PARSE_ERROR', { cause })
   }

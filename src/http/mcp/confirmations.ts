@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { sortKeys } from '../../platform/sort-keys.ts'
 import { equalsTimingSafe } from '../../platform/security/tokens.ts'
 import type { Secrets } from '../../platform/security/secrets.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
@@ -53,16 +54,13 @@ function sign(secrets: Secrets, call: PreviewedCall, { expires, id, shown }: Han
 
 /** Hashes JSON data. The order of names in objects does not count. */
 export function hashContent(content: unknown): string {
-  const text = JSON.stringify(content, sortNames) ?? 'null'
-  return createHash('sha256').update(text).digest('base64url').slice(0, HASH_LENGTH)
+  return createHash('sha256')
+    .update(JSON.stringify(sortContent(content)))
+    .digest('base64url')
+    .slice(0, HASH_LENGTH)
 }
 
-/** Sorts the names of objects, whose order models change from call to call. */
-export function sortContent(content: object): object {
-  return JSON.parse(JSON.stringify(content, sortNames))
-}
-
-function sortNames(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+/** Returns the data as JSON has it, with the names of objects sorted, whose order models change from call to call. */
+export function sortContent<T>(content: T): T {
+  return sortKeys(JSON.parse(JSON.stringify(content) ?? 'null'))
 }

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
 import { ForbiddenError, UnauthorizedError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
+import { parseJsonBytes } from '../../platform/parse-json.ts'
 import type { AppRouter } from '../../router.ts'
 import type { RequestContext } from '../../trpc/context.ts'
 import { findKey } from '../api-key.ts'
@@ -61,7 +62,7 @@ async function readMessage(ctx: Context): Promise<{ message: unknown } | { probl
   assertBoundedText(bytes)
   let message: unknown
   try {
-    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    message = parseJsonBytes(bytes)
   } catch {
     return { problem: { code: PARSE_ERROR, message: 'The body is not valid JSON' } }
   }

@@ -30,7 +30,7 @@ export type Item = {
 type Entry = { path: string; method: string; operation: Operation }
 
 /** The document with what is read from all of it: its operations, and the names in their paths. */
-type Conversion = { document: Document; entries: Entry[]; ids: ReadonlySet<string> }
+type Conversion = { document: Document; itemNames: ReadonlyMap<string, string>; ids: ReadonlySet<string> }
 
 /** The same for all requests: those that read lists come first, as they set the variables of the others. */
 const ORDER = ['get', 'post', 'put', 'patch', 'delete']
@@ -46,10 +46,11 @@ export function toPostmanCollection(document: Document): Collection {
       Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
     )
     .filter(({ path, operation }) => isUnder(path, API_PREFIX) && !isStream(operation))
-  const listed = entries.flatMap(({ path }) => findItemName(path, entries) ?? [])
+  const itemNames = new Map(entries.toReversed().flatMap(({ path }) => readItemName(path)))
+  const listed = entries.flatMap(({ path }) => itemNames.get(readLastPart(path)) ?? [])
   const named = entries.flatMap(({ path }) => listPathNames(path)).filter((name) => name.endsWith('Id'))
   const ids = new Set([...listed, ...named])
-  const conversion: Conversion = { document, entries, ids }
+  const conversion: Conversion = { document, itemNames, ids }
   return {
     info: {
       name: document.info.title,
@@ -141,16 +142,19 @@ function toBody({ requestBody }: Operation, { ids }: Conversion): Pick<Item['req
   return { body: { mode: 'raw', raw, options: { raw: { language: 'json' } } } }
 }
 
-/** Finds the name that the path of a single item gives to the ID of what a list has. */
-function findItemName(path: string, entries: Entry[]): string | undefined {
-  const list = path.split('/').at(-1)
-  const single = entries.find((entry) => new RegExp(`/${list}/\\{\\w+\\}$`).test(entry.path))
-  return single && listPathNames(single.path).at(-1)
+/** Reads the list of a path of a single item, and the name that the path gives to the ID of the item. */
+function readItemName(path: string): [list: string, name: string][] {
+  const [, list = '', name = ''] = /\/([^/]+)\/\{(\w+)\}$/.exec(path) ?? []
+  return name === '' ? [] : [[list, name]]
+}
+
+function readLastPart(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 /** Stores the ID of the first listed item, or of the created one, under the name that the path of a single item has. */
-function toScript(path: string, { entries }: Conversion): string[] | null {
-  const name = findItemName(path, entries)
+function toScript(path: string, { itemNames }: Conversion): string[] | null {
+  const name = itemNames.get(readLastPart(path))
   if (name === undefined) return null
   const key = JSON.stringify(name)
   return [

@@ -49,7 +49,7 @@ describe('calls of assistants in two steps', () => {
     return sent.map(({ body }: ApiResponse['body']) => body)
   }
 
-  function handleOf({ structured }: Answer): string {
+  function readHandle({ structured }: Answer): string {
     expect(structured).to.include({ status: 'preview' })
     return String(structured['confirm'])
   }
@@ -66,7 +66,7 @@ describe('calls of assistants in two steps', () => {
       expect(recipient.phone).to.match(/^\+49/)
       expect({ message, sendAt }).to.deep.equal({ message: { body: input.text }, sendAt: 'now' })
       expect(await listSent(conversationId)).to.deep.equal([])
-      const done = await own.call('send_message', { confirm: handleOf(preview), ...input })
+      const done = await own.call('send_message', { confirm: readHandle(preview), ...input })
       expect(done.structured).to.deep.equal({ status: 'done', operationId: 'conversations.send' })
       expect(readData(done)).to.include({ body: input.text, conversationId })
       expect(await listSent(conversationId)).to.deep.equal([input.text])
@@ -77,7 +77,7 @@ describe('calls of assistants in two steps', () => {
   it('send once when the handle is confirmed five times at once and again later, and answer with the same message', async () => {
     const { conversationId } = await openConversation()
     const input = { conversationId, text: 'Only once' }
-    const confirm = handleOf(await assistant.call('send_message', input))
+    const confirm = readHandle(await assistant.call('send_message', input))
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => assistant.call('send_message', { ...input, confirm })),
     )
@@ -94,7 +94,7 @@ describe('calls of assistants in two steps', () => {
     const { conversationId } = await openConversation()
     const input = { conversationId, text: 'Twice' }
     for (let count = 0; count < 2; count += 1) {
-      const confirm = handleOf(await assistant.call('send_message', input))
+      const confirm = readHandle(await assistant.call('send_message', input))
       await assistant.call('send_message', { ...input, confirm })
     }
     expect(await listSent(conversationId)).to.deep.equal(['Twice', 'Twice'])
@@ -104,7 +104,7 @@ describe('calls of assistants in two steps', () => {
     const { conversationId, contactId } = await openConversation()
     const other = await openConversation()
     const input = { conversationId, text: 'Exactly this' }
-    const confirm = handleOf(await assistant.call('send_message', input))
+    const confirm = readHandle(await assistant.call('send_message', input))
     const otherKey = await connect((await createKey(workspace, { scopes: ['full'] })).key)
     const foreign = await connect((await createKey(await buildWorkspace(app), { scopes: ['full'] })).key)
     const [expires = '', ...rest] = confirm.split('.')
@@ -141,7 +141,7 @@ describe('calls of assistants in two steps', () => {
     const preview = await assistant.call('send_message', input)
     expect(readData(preview).message.textOfTemplate).to.include({ body: 'Hi Rui' })
     await workspace.call('PATCH', `/api/contacts/${contact.id}`, { phone: newPhone() })
-    const answer = await assistant.call('send_message', { ...input, confirm: handleOf(preview) })
+    const answer = await assistant.call('send_message', { ...input, confirm: readHandle(preview) })
     expect(answer).to.include({ isError: true })
     expect(answer.text).to.include('has been changed meanwhile')
   })
@@ -149,7 +149,7 @@ describe('calls of assistants in two steps', () => {
   it('refuse a message that the rules of sending refuse, and keep the handle for a later attempt', async () => {
     const contact = await buildContact(workspace)
     const input = { contactId: contact.id, text: 'Without a window' }
-    const confirm = handleOf(await assistant.call('send_message', input))
+    const confirm = readHandle(await assistant.call('send_message', input))
     const refused = await assistant.call('send_message', { ...input, confirm })
     expect(refused.isError).to.equal(true)
     await sendAsCustomer(workspace, { contactId: contact.id })
@@ -163,10 +163,10 @@ describe('calls of assistants in two steps', () => {
     const preview = await assistant.call('publish_workflow', { workflowId })
     expect(readData(preview)).to.include({ workflowId, status: 'draft', valid: true })
     await workspace.call('PATCH', `/api/workflows/${workflowId}`, { definition: { version: 1, steps: [] } })
-    const stale = await assistant.call('publish_workflow', { workflowId, confirm: handleOf(preview) })
+    const stale = await assistant.call('publish_workflow', { workflowId, confirm: readHandle(preview) })
     expect(stale.text).to.include('has been changed meanwhile')
     const again = await buildWorkflow(workspace, {}, { publish: false })
-    const confirm = handleOf(await assistant.call('publish_workflow', { workflowId: again.id }))
+    const confirm = readHandle(await assistant.call('publish_workflow', { workflowId: again.id }))
     const done = await assistant.call('publish_workflow', { workflowId: again.id, confirm })
     expect(done.isError).to.equal(false)
     const used = await assistant.call('publish_workflow', { workflowId: again.id, confirm })
@@ -190,7 +190,7 @@ describe('calls of assistants in two steps', () => {
     expect(shown.estimate).to.include({ total: 1, sendable: 1 })
     const preview = await sender.call('send_broadcast', input)
     expect(readData(preview).samples[0]).to.include({ name: 'Bea', body: 'Hi Bea' })
-    const confirm = handleOf(preview)
+    const confirm = readHandle(preview)
     const answers = await Promise.all([1, 2].map(() => sender.call('send_broadcast', { ...input, confirm })))
     expect(answers.some(({ isError }) => !isError)).to.equal(true)
     expect((await sender.call('send_broadcast', { ...input, confirm })).structured).to.include({ status: 'done' })
@@ -207,7 +207,7 @@ describe('calls of assistants in two steps', () => {
     expect(readData(preview)).to.deep.include({ summary: 'Delete a contact', input: params })
     expect(readData(preview).target).to.include({ name: 'To be deleted' })
     expect((await workspace.request('GET', `/api/contacts/${contact.id}`)).status).to.equal(200)
-    const confirm = handleOf(preview)
+    const confirm = readHandle(preview)
     const input = { operationId: 'contacts.delete', params, confirm }
     const answers = await Promise.all([1, 2, 3].map(() => assistant.call('call_operation', input)))
     expect(answers.filter(({ isError }) => !isError)).to.have.length(1)
@@ -226,7 +226,7 @@ describe('calls of assistants in two steps', () => {
     }
     const preview = await assistant.call('call_operation', { operationId: 'credentials.create', params })
     expect(JSON.stringify(preview)).to.not.include('canary')
-    const confirm = handleOf(preview)
+    const confirm = readHandle(preview)
     const done = await assistant.call('call_operation', { operationId: 'credentials.create', params, confirm })
     expect(JSON.stringify(done)).to.include('"status":"done"').and.not.include('canary')
   })
@@ -261,7 +261,7 @@ describe('calls of assistants in two steps', () => {
       contactId,
       note: 'The key may not read contacts, so the recipient is not shown',
     })
-    const done = await sender.call('send_message', { contactId, text: 'Blind', confirm: handleOf(preview) })
+    const done = await sender.call('send_message', { contactId, text: 'Blind', confirm: readHandle(preview) })
     expect(done.structured).to.include({ status: 'done' })
   })
 })
