@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { CITUS_URL } from '../../support/postgres.ts'
 import { say } from '../../support/steps.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -70,7 +71,9 @@ describe('keys of workflows', () => {
     expect(items[0]).to.include({ version: 1, key: 'race' })
   })
 
-  it('PUT /api/workflows/by-key/{key} publishes no draft that another call has stored meanwhile', async () => {
+  it('PUT /api/workflows/by-key/{key} publishes no draft that another call has stored meanwhile', async function () {
+    // Distributed tables have no triggers.
+    if (CITUS_URL !== undefined) this.skip()
     await put('overtaken', { name: 'Overtaken', definition: GREETING, publish: true })
     // Another call, whose change is committed between the two parts of this one.
     await app.system.db.raw(`create function overtake() returns trigger language plpgsql as $$ begin
