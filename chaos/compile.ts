@@ -37,7 +37,8 @@ export async function compile(folder: string, entry: string, change = (source: s
         name: 'sources',
         setup: ({ onLoad }) => {
           onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
-            const source = change(await fs.promises.readFile(file, 'utf8'))
+            // The line by which a shell finds the interpreter may only be the first one.
+            const source = change(await fs.promises.readFile(file, 'utf8')).replace(/^#!.*/, '')
             const url = JSON.stringify(pathToFileURL(toOutput(file)).href)
             return { contents: `const ${MODULE_URL} = ${url}; ${source}`, loader: 'ts' }
           })

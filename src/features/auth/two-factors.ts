@@ -59,7 +59,7 @@ export async function listDeletedUsers(system: SystemScope, userIds: string[]): 
 }
 
 /** Context that binds a sealed secret to its user. */
-function sealContext(userId: string): string {
+export function sealContext(userId: string): string {
   return `two-factor:${userId}`
 }
 

@@ -50,6 +50,35 @@ export async function recount(db: Database, tenantId: string): Promise<void> {
   })
 }
 
+/** Kept numbers that are compared with the rows of a workspace, at most. */
+const COMPARED_MAX = 200_000
+
+export type WrongCount = { counter: Counter; kept: number; counted: number }
+
+/**
+ * Lists kept numbers of a workspace that differ from its rows, at most 10. Returns null for a workspace with so many rows
+ * that counting them takes long. Where no numbers are kept, none is wrong.
+ */
+export async function listWrongCounts(db: Database, tenantId: string): Promise<WrongCount[] | null> {
+  const { sql } = toSource(db, tenantId)
+  const [size] = await sql<{ rows: number }>('sumKeptCounts')`
+    select coalesce(sum(count), 0)::float8 as rows from kept_counts where tenant_id = ${tenantId}`
+  if ((size?.rows ?? 0) > COMPARED_MAX) return null
+  const counted = COUNTERS.map(
+    (counter) => sqlFragment`
+      select ${counter}::text as counter, owner_id, key, 0 as kept, n as counted
+      from (${countByKeySql(tenantId, counter)}) rows`,
+  )
+  return sql<WrongCount>('listWrongCounts')`
+    with numbers as (
+      select counter, owner_id, key, count as kept, 0 as counted from kept_counts where tenant_id = ${tenantId}
+      union all select counter, owner_id, key, delta, 0 from kept_count_deltas where tenant_id = ${tenantId}
+      union all ${joinFragments(counted, ' union all ')})
+    select counter, sum(kept)::int as kept, sum(counted)::int as counted from numbers
+    where counter in (select mark.counter from kept_counts mark where mark.tenant_id = ${tenantId} and mark.counted_at is not null)
+    group by counter, owner_id, key having sum(kept) <> sum(counted) order by counter limit 10`
+}
+
 /** The last changes of a deleted workspace or broadcast are dropped. */
 async function rollUpBatch(tx: Scope): Promise<number> {
   const { tenantId } = tx

@@ -5,7 +5,7 @@ import type { Scope } from '../../scope/scope.ts'
 const SECRET_LENGTH_SHOWN_MIN = 16
 
 /** Context that binds the sealed secret to its row. */
-function sealContext(tenantId: string, id: string): string {
+export function sealContext(tenantId: string, id: string): string {
   return `http-credential:${tenantId}:${id}`
 }
 

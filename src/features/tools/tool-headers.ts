@@ -8,7 +8,7 @@ const Headers = z.record(z.string(), z.string())
 type Headers = z.infer<typeof Headers>
 
 /** Context that binds sealed headers to their row. */
-function sealContext(tenantId: string, toolId: string): string {
+export function sealContext(tenantId: string, toolId: string): string {
   return `tool:${tenantId}:${toolId}`
 }
 

@@ -8,7 +8,7 @@ const SECRET_BYTES = 32
 type EndpointKey = { tenantId: string; id: string }
 
 /** Context that binds a sealed secret to its row. */
-function sealContext({ tenantId, id }: EndpointKey): string {
+export function sealContext({ tenantId, id }: EndpointKey): string {
   return `webhook-endpoint:${tenantId}:${id}`
 }
 

@@ -4,7 +4,7 @@ import type { Secrets } from '../../platform/security/secrets.ts'
 type WebhookKey = { tenantId: string; id: string }
 
 /** Context that binds a sealed secret to its row. */
-function sealContext({ tenantId, id }: WebhookKey): string {
+export function sealContext({ tenantId, id }: WebhookKey): string {
   return `workflow-webhook:${tenantId}:${id}`
 }
 

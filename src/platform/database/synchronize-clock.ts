@@ -43,7 +43,8 @@ async function correctClock(db: Database, log: Logger): Promise<void> {
   systemClock.correctionMs = best.ms
 }
 
-async function measureOffset(db: Database): Promise<Offset> {
+/** Measures by how much the clock of the database is ahead of that of this machine. */
+export async function measureOffset(db: Database): Promise<Offset> {
   const sentAt = processClock.now().getTime()
   const startedAt = performance.now()
   const { rows } = await db.raw<{ rows: [{ ms: number }] }>(

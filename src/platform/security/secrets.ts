@@ -59,5 +59,9 @@ export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
   } catch (error) {
     if (getField(error, 'code') !== 'EEXIST') throw error
   }
-  return (await readFile(path, 'utf8')).trim()
+  return readSecretKey(dataDir)
+}
+
+export async function readSecretKey(dataDir: string): Promise<string> {
+  return (await readFile(join(dataDir, 'secret-key'), 'utf8')).trim()
 }
