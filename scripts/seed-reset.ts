@@ -4,9 +4,8 @@ import { loadConfig, readEnvironment } from '../src/config.ts'
 import { describeStartError } from '../src/describe-start-error.ts'
 import { toDatabaseUrlError, toTarget } from '../src/platform/database/database-url.ts'
 import { closeDatabase, openDatabase, runSeeds } from '../src/platform/database/database.ts'
+import { findOtherProcess } from '../src/platform/database/find-other-process.ts'
 import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
-import { dataDirectory } from '../src/platform/embedded-postgres/data-directory.ts'
-import { listLivePidFiles, pidFilePid } from '../src/platform/embedded-postgres/pid-files.ts'
 import { exitOnSignals, readArguments } from '../src/platform/process/read-command.ts'
 import { DAY } from '../src/platform/time.ts'
 import { isScenario, SCENARIOS, type ScenarioName, seedScenario } from '../src/seed/index.ts'
@@ -55,20 +54,9 @@ function assertMeant({ sessionUrl, isEmbedded }: ResolvedDatabase, name: string 
 }
 
 /** @throws RefusedError if a process that may have rows of the workspaces in memory uses the database */
-async function assertUnused(tx: Knex, { isEmbedded }: ResolvedDatabase, dataDir: string): Promise<void> {
-  const files = isEmbedded ? listLivePidFiles(dataDirectory(dataDir).clients) : []
-  const [pid] = files.map(pidFilePid).filter((one) => one !== process.pid)
-  if (pid !== undefined) throw new RefusedError(`The process ${pid} uses the database. Stop it first`)
-  const { rows } = await tx.raw<{ rows: { pid: number; application_name: string }[] }>(
-    `select pid, application_name from pg_stat_activity
-     where datname = current_database() and application_name like 'parley%' and pid <> pg_backend_pid() limit 1`,
-  )
-  const [session] = rows
-  if (!session) return
-  const { application_name: application } = session
-  throw new RefusedError(
-    `Another process of Parley uses the database, by the session ${session.pid} "${application}". Stop it first`,
-  )
+async function assertUnused(tx: Knex, server: ResolvedDatabase, dataDir: string): Promise<void> {
+  const other = await findOtherProcess(tx, server, dataDir)
+  if (other !== undefined) throw new RefusedError(other)
 }
 
 /** Deletes the workspaces of seeds, after it has printed their names, and returns their number. */

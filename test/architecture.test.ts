@@ -67,7 +67,7 @@ const LAYERS: Record<string, string[]> = {
     'platform',
     'error-codes',
   ],
-  cli: ['cli', 'main.ts', 'config.ts', 'describe-start-error.ts', 'features', 'platform'],
+  cli: ['cli', 'main.ts', 'config.ts', 'describe-start-error.ts', 'dependencies.ts', 'features', 'scope', 'platform'],
   trpc: ['trpc', 'scope', 'platform', 'error-codes'],
   seed: ['seed', 'jobs.ts', 'workflow-definition.ts', 'features', 'engine', 'models', 'scope', 'platform'],
   steps: ['steps', 'conditions', 'engine', 'channels', 'message-content', 'platform'],

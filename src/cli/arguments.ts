@@ -4,17 +4,20 @@ import { ParleyApi } from './api.ts'
 
 export const USAGE = `Usage: parley start
        parley doctor [--json] [--repair counts]
+       parley after-restore [--yes]
        parley workflows pull|test|push|diff <folder> [options]
-Starts Parley, checks an installation, or keeps the workflows of a workspace as files. docs/operations.md describes
-what is checked, docs/workflow-files.md the files.
+Starts Parley, checks an installation, prepares a restored database, or keeps the workflows of a workspace as files.
+docs/operations.md describes what is checked and prepared, docs/workflow-files.md the files.
   start                  start Parley with the settings of the environment and of the file .env
   doctor                 check the database and services of these settings; exits with 1 if there is a problem
+  after-restore          mark what was sent after the point of a restore, or may have been, as delivery_unknown
   pull                   write the workflows that have a key as files
   test                   run the tests of the files, and store nothing
   push                   store the files as drafts, if none has problems and all tests pass
   diff                   show what push would change; exits with 1 if it is anything
   --json                 doctor: print the results as JSON
   --repair counts        doctor: first count the rows of all workspaces again, and fill missing keys of phone numbers
+  --yes                  after-restore: mark it, and do not only print how much there is
   --publish              push: publish the workflows too
   --url <url>            address of Parley (default: PARLEY_URL, or http://localhost:3000)
   --api-key <key>        API key (default: PARLEY_API_KEY)
@@ -28,6 +31,7 @@ export type WorkflowCommand = (typeof WORKFLOW_COMMANDS)[number]
 export type Arguments =
   | { group: 'start' }
   | { group: 'doctor'; isJson: boolean; repairsCounts: boolean }
+  | { group: 'after-restore'; isConfirmed: boolean }
   | { group: 'workflows'; command: WorkflowCommand; folder: string; publish: boolean; api: ParleyApi }
 
 /** Returns undefined if help is asked for. @throws Error that names the mistake */
@@ -40,6 +44,10 @@ export function parseArguments(args: string[]): Arguments | undefined {
       return { group }
     case 'doctor':
       return parseDoctor(rest)
+    case 'after-restore': {
+      const { values } = parseArgs({ args: rest, options: { yes: { type: 'boolean', default: false } } })
+      return { group, isConfirmed: values.yes }
+    }
     case 'workflows':
       return parseWorkflows(rest)
     default:

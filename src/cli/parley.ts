@@ -18,6 +18,10 @@ async function execute(parsed: Exclude<Arguments, { group: 'start' }>): Promise<
       const { runDoctor } = await import('./doctor/run-doctor.ts')
       return runDoctor(parsed)
     }
+    case 'after-restore': {
+      const { runAfterRestore } = await import('./after-restore.ts')
+      return runAfterRestore(parsed)
+    }
     case 'workflows':
       return WORKFLOW_COMMANDS[parsed.command](parsed.api, parsed)
   }

@@ -1,7 +1,8 @@
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 
-export type PauseReason = 'user' | 'quality' | 'template_paused' | 'billing' | 'auth' | 'account' | 'failure_rate'
+export type PauseReason =
+  'user' | 'quality' | 'template_paused' | 'billing' | 'auth' | 'account' | 'failure_rate' | 'restored'
 
 /** Error codes after which broadcasts are paused until somebody resumes them, and the reason that they state. */
 const REASONS = new Map<string, PauseReason>([

@@ -9,6 +9,7 @@ type StatusChange = { from: readonly RecipientStatus[]; to: RecipientStatus }
  *
  *   pending → sending                  its message is queued
  *   pending → skipped, canceled        it may not be sent the message any more, or nobody may
+ *   pending → unknown                  the database was restored to a time before its message
  *   sending → pending, canceled        its message is withdrawn before a worker claims it
  *   sending → sent → delivered → read  as its message, and so to `failed`, `unknown` and `skipped` (`syncRecipients`)
  *   failed, unknown → pending          it is retried
@@ -23,6 +24,8 @@ const STATUS_CHANGES = {
   skip: { from: ['pending'], to: 'skipped' },
   /** `cancelPending`: the broadcast is canceled. */
   cancel: { from: ['pending'], to: 'canceled' },
+  /** `doubtRecipients`: the message may have been sent after the time to which the database was restored. */
+  doubt: { from: ['pending'], to: 'unknown' },
   /** `withdrawQueued`: the broadcast is paused. */
   withdraw: { from: ['sending'], to: 'pending' },
   /** `withdrawQueued`: the broadcast is canceled. */

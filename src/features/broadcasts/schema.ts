@@ -60,7 +60,16 @@ export const Broadcast = z
     frequencyCap: frequencyCap.nullable(),
     requiresOptIn: z.boolean(),
     counts: Counts,
-    pausedReason: openEnum(['user', 'quality', 'template_paused', 'billing', 'auth', 'account', 'failure_rate'])
+    pausedReason: openEnum([
+      'user',
+      'quality',
+      'template_paused',
+      'billing',
+      'auth',
+      'account',
+      'failure_rate',
+      'restored',
+    ])
       .nullable()
       .meta({
         description: 'Why it is paused: a member, or a problem that further messages would have; null otherwise',
