@@ -67,10 +67,11 @@ export class DebianPostgres {
     return postgres
   }
 
-  /** Copies the running server into a folder, which is created. */
-  backUp(folder: string): void {
-    createOwnedFolder(folder)
-    run('pg_basebackup', '--dbname', this.adminUrl, '--pgdata', folder, '--checkpoint=fast', '--wal-method=none')
+  /** Executes commands of a shell as the account of the server, with its programs. `$ADMIN_URL` is its address. */
+  execute(script: string): void {
+    const env = { PATH: `${findPrograms()}:/usr/bin:/bin`, ADMIN_URL: this.adminUrl }
+    const { status, stderr } = spawnSync('sh', ['-ec', script], { ...ACCOUNT, cwd: '/', env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(stderr)
   }
 
   /** Ends the server as a crash does. */

@@ -6,6 +6,7 @@ import { withClient } from '../../../src/platform/embedded-postgres/connection.t
 import { createLogger } from '../../../src/platform/log.ts'
 import { createOwnedFolder, DebianPostgres, isDebianPostgresMissing } from '../../support/debian-postgres.ts'
 import { Owner } from '../../support/deployment.ts'
+import { readDocument } from '../../support/documents.ts'
 import { runDoctor, runParley } from '../../support/parley-command.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
 import { createTempDir, type TempDir } from '../../support/temp-dir.ts'
@@ -13,6 +14,22 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const ANSWERED = 8
 const IN_FLIGHT = 4
+
+/** The folder of the backups that docs/operations.md names. */
+const DOCUMENTED_FOLDER = '/var/backups/parley'
+
+/** Reads the blocks of a section of docs/operations.md, with another folder of the backups. */
+function readBlocks(heading: string, language: string, backups: string): string {
+  const { blocks } = readDocument('docs/operations.md')
+  const texts = blocks.filter((block) => block.heading === heading && block.language === language)
+  expect(texts, heading).to.have.lengthOf(1)
+  return (texts[0]?.text ?? '').replaceAll(DOCUMENTED_FOLDER, backups)
+}
+
+function readSettings(heading: string, backups: string): Record<string, string> {
+  const lines = readBlocks(heading, 'ini', backups).trim().split('\n')
+  return Object.fromEntries(lines.map((line) => (/^(\w+) = '?(.*?)'?$/.exec(line) ?? []).slice(1)))
+}
 
 /** Names of messages of customers, each of whom writes from an own number. */
 const list = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
@@ -29,8 +46,9 @@ describe('a restore to a point in time', function () {
   before(async function () {
     if (isDebianPostgresMissing()) this.skip()
     folder = createTempDir()
-    createOwnedFolder(archive())
-    primary = await DebianPostgres.start({ archive_mode: 'on', archive_command: `cp %p ${archive()}/%f` })
+    createOwnedFolder(backups())
+    createOwnedFolder(join(backups(), 'wal'))
+    primary = await DebianPostgres.start(readSettings('Continuous backups', backups()))
     await migrate(primary.url, createLogger('silent'))
     cloud = await FakeCloudApi.start()
   })
@@ -43,7 +61,7 @@ describe('a restore to a point in time', function () {
     await folder?.remove()
   })
 
-  const archive = () => join(folder.path, 'archive')
+  const backups = () => join(folder.path, 'backups')
 
   const settings = (databaseUrl: string) => ({
     DATABASE_URL: databaseUrl,
@@ -95,7 +113,7 @@ describe('a restore to a point in time', function () {
     await start(primary.url)
     const webhookPath = await connectChannel()
     cloud.webhooks.callbackUrl = `${parley.url}${webhookPath}`
-    primary.backUp(join(folder.path, 'backup'))
+    primary.execute(readBlocks('Continuous backups', 'sh', backups()))
     const early = list('a', ANSWERED)
     await write(early)
     await waitForOutbox(primary.url, 0)
@@ -122,11 +140,9 @@ describe('a restore to a point in time', function () {
     await archiveAll()
     await parley.kill()
     primary.kill()
-    restored = await DebianPostgres.recover(join(folder.path, 'backup'), {
-      archive_mode: 'off',
-      restore_command: `cp ${archive()}/%f %p`,
+    restored = await DebianPostgres.recover(join(backups(), 'base'), {
+      ...readSettings('Restore to a point in time', backups()),
       recovery_target_time: point?.time ?? '',
-      recovery_target_action: 'promote',
     })
     const { url, adminUrl } = restored
     await waitUntil(async () => {
