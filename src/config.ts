@@ -25,6 +25,10 @@ function httpUrl(message: string) {
     .transform((text) => text.replace(/\/+$/, ''))
 }
 
+function secretKey(message: string) {
+  return z.string().regex(/^[0-9a-f]{64}$/i, message)
+}
+
 function hasHost(url: string): boolean {
   return URL.canParse(url) && new URL(url).hostname !== ''
 }
@@ -75,9 +79,12 @@ const Environment = z.object({
     'must be host names such as parley.example.com, without ports',
   ).default([]),
   ALLOW_LOOPBACK_CHANNELS: flag.default(false),
-  SECRET_KEY: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits (openssl rand -hex 32)')
+  SECRET_KEY: secretKey('must be 64 hexadecimal digits (openssl rand -hex 32)').optional(),
+  SECRET_KEYS: list(
+    secretKey,
+    'must be keys of 64 hexadecimal digits, separated by commas, the one that encrypts first',
+  )
+    .refine((keys) => new Set(keys.map((key) => key.toLowerCase())).size === keys.length, 'must not repeat a key')
     .optional(),
   S3_ENDPOINT: httpUrl('must be the address of an S3-compatible service').optional(),
   S3_BUCKET: z
@@ -147,8 +154,8 @@ export type Config = {
   roles: ('http' | 'worker')[]
   /** True if channels and the calls of workflows may use loopback addresses, for tests and trials. */
   allowsLoopback: boolean
-  /** 32 bytes in hexadecimal; if undefined, a key is generated and kept in `dataDir`. */
-  secretKey: string | undefined
+  /** Each is 32 bytes in hexadecimal, the first one encrypts; if undefined, a key is generated and kept in `dataDir`. */
+  secretKeys: [string, ...string[]] | undefined
   smtpUrl: string | undefined
   /** Store of files; undefined for a folder in `dataDir`. */
   s3: S3Settings | undefined
@@ -185,11 +192,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
-  if (variables['DATABASE_URL'] !== undefined && variables['SECRET_KEY'] === undefined) {
+  const keys = ['SECRET_KEY', 'SECRET_KEYS'].filter((name) => variables[name] !== undefined)
+  if (variables['DATABASE_URL'] !== undefined && keys.length === 0) {
     problems.push(
       'SECRET_KEY: is required with DATABASE_URL (openssl rand -hex 32); all processes must share the same key',
     )
   }
+  if (keys.length > 1) problems.push('SECRET_KEY, SECRET_KEYS: set one of them; SECRET_KEYS may have the key of both')
   if (variables['DATABASE_SESSION_URL'] !== undefined && variables['DATABASE_URL'] === undefined) {
     problems.push(
       'DATABASE_SESSION_URL: requires DATABASE_URL, the address of the pooler in front of the same database',
@@ -222,7 +231,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     redisUrl: env.REDIS_URL,
     roles: env.ROLES,
     allowsLoopback: env.ALLOW_LOOPBACK_CHANNELS,
-    secretKey: env.SECRET_KEY,
+    secretKeys: toSecretKeys(env),
     smtpUrl: env.SMTP_URL,
     s3: toS3(env),
     quotas: { mediaBytes: env.MEDIA_QUOTA_MB, webhookBytes: env.WEBHOOK_QUOTA_MB },
@@ -232,6 +241,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   }
+}
+
+function toSecretKeys({ SECRET_KEY, SECRET_KEYS = [] }: z.infer<typeof Environment>): Config['secretKeys'] {
+  const [first, ...others] = SECRET_KEY === undefined ? SECRET_KEYS : [SECRET_KEY]
+  return first === undefined ? undefined : [first, ...others]
 }
 
 function toS3(env: z.infer<typeof Environment>): S3Settings | undefined {

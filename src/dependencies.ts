@@ -12,7 +12,8 @@ import { resolveDatabase, type ResolvedDatabase } from './platform/database/reso
 import { PostgresNotifications } from './platform/notifications/postgres.ts'
 import { connectRedis, RedisNotifications } from './platform/notifications/redis.ts'
 import { openRateLimits, type RateLimits } from './platform/rate-limit/rate-limits.ts'
-import { loadOrCreateSecretKey, Secrets } from './platform/security/secrets.ts'
+import { loadOrCreateSecretKeys } from './platform/security/secret-key-file.ts'
+import { Secrets } from './platform/security/secrets.ts'
 import { DiskSpace } from './platform/files/disk-space.ts'
 import { folderStore, removeOldFiles } from './platform/files/folder-store.ts'
 import { s3Store } from './platform/files/s3-store.ts'
@@ -94,7 +95,7 @@ export async function openDependencies(
     closers.push(() => jobs.close())
     const limits = await openRateLimits({ url, isPooled, redis, clock, webhookBytes: config.quotas.webhookBytes })
     closers.push(() => limits.close())
-    const secrets = new Secrets(config.secretKey ?? (await loadOrCreateSecretKey(dataDir)))
+    const secrets = new Secrets(config.secretKeys ?? (await loadOrCreateSecretKeys(dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
     const storage = await openStorage(config, { log, clock })
     const worker = await bundleWorker(COMPUTE_WORKER, join(dataDir, 'tmp'))

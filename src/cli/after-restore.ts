@@ -11,7 +11,7 @@ import { createLogger } from '../platform/log.ts'
 import { exitOnSignals } from '../platform/process/read-command.ts'
 import { systemClock } from '../platform/time.ts'
 import { SystemScope } from '../scope/system-scope.ts'
-import { withStoredDatabase } from './stored-database.ts'
+import { withStoredDatabase } from './configured-database.ts'
 import { ProblemError } from './workflow-files.ts'
 
 /**

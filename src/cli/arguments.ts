@@ -5,9 +5,10 @@ import { ParleyApi } from './api.ts'
 export const USAGE = `Usage: parley start
        parley doctor [--json] [--repair counts]
        parley after-restore [--yes]
+       parley rotate-key [--json]
        parley workflows pull|test|push|diff <folder> [options]
-Starts Parley, checks an installation, prepares a restored database, or keeps the workflows of a workspace as files.
-docs/operations.md describes what is checked and prepared, docs/workflow-files.md the files.
+Starts Parley, checks an installation, prepares a restored database, encrypts the stored secrets with a new key, or keeps
+the workflows of a workspace as files. docs/workflow-files.md describes the files, docs/operations.md the other commands.
   start                  start Parley with the settings of the environment and of the file .env
   doctor                 check the database and services of these settings; exits with 1 if there is a problem
   after-restore          mark what was sent after the point of a restore, or may have been, as delivery_unknown
@@ -15,7 +16,8 @@ docs/operations.md describes what is checked and prepared, docs/workflow-files.m
   test                   run the tests of the files, and store nothing
   push                   store the files as drafts, if none has problems and all tests pass
   diff                   show what push would change; exits with 1 if it is anything
-  --json                 doctor: print the results as JSON
+  rotate-key             encrypt all stored secrets with the first key of SECRET_KEYS; exits with 1 if some are left
+  --json                 doctor, rotate-key: print the results as JSON
   --repair counts        doctor: first count the rows of all workspaces again, and fill missing keys of phone numbers
   --yes                  after-restore: mark it, and do not only print how much there is
   --publish              push: publish the workflows too
@@ -32,6 +34,7 @@ export type Arguments =
   | { group: 'start' }
   | { group: 'doctor'; isJson: boolean; repairsCounts: boolean }
   | { group: 'after-restore'; isConfirmed: boolean }
+  | { group: 'rotate-key'; isJson: boolean }
   | { group: 'workflows'; command: WorkflowCommand; folder: string; publish: boolean; api: ParleyApi }
 
 /** Returns undefined if help is asked for. @throws Error that names the mistake */
@@ -47,6 +50,10 @@ export function parseArguments(args: string[]): Arguments | undefined {
     case 'after-restore': {
       const { values } = parseArgs({ args: rest, options: { yes: { type: 'boolean', default: false } } })
       return { group, isConfirmed: values.yes }
+    }
+    case 'rotate-key': {
+      const { values } = parseArgs({ args: rest, options: { json: { type: 'boolean', default: false } } })
+      return { group, isJson: values.json }
     }
     case 'workflows':
       return parseWorkflows(rest)

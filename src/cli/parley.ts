@@ -22,6 +22,10 @@ async function execute(parsed: Exclude<Arguments, { group: 'start' }>): Promise<
       const { runAfterRestore } = await import('./after-restore.ts')
       return runAfterRestore(parsed)
     }
+    case 'rotate-key': {
+      const { rotateKey } = await import('./rotate-key.ts')
+      return rotateKey(parsed)
+    }
     case 'workflows':
       return WORKFLOW_COMMANDS[parsed.command](parsed.api, parsed)
   }

@@ -47,7 +47,7 @@ export class History {
       cache: new ExpiringCache(),
       deletedWorkspaces: new DeletedWorkspaces(notifications),
       // What a seed seals can be read by nobody, as the key of the installation is not known here.
-      secrets: new Secrets(randomBytes(32).toString('hex')),
+      secrets: new Secrets([randomBytes(32).toString('hex')]),
       mail: { send: () => Promise.reject(new Error('the seed sends no mail')) },
       // The definitions of a seed need no budget.
       computePool: { run: async (task, input) => task.run(input) },

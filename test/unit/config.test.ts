@@ -75,6 +75,18 @@ describe('loadConfig', () => {
   it('requires SECRET_KEY with DATABASE_URL, because all processes must share it', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/parley' }
     expect(() => loadConfig(environment)).to.throw(ConfigError, 'SECRET_KEY')
-    expect(loadConfig({ ...environment, SECRET_KEY: 'ab'.repeat(32) }).secretKey).to.equal('ab'.repeat(32))
+    expect(loadConfig({ ...environment, SECRET_KEY: 'ab'.repeat(32) }).secretKeys).to.deep.equal(['ab'.repeat(32)])
+  })
+
+  it('takes several keys in SECRET_KEYS, each once, and not together with SECRET_KEY', () => {
+    const [present, former] = ['cd'.repeat(32), 'ab'.repeat(32)]
+    const environment = { DATABASE_URL: 'postgres://localhost/parley' }
+    const load = (variables: object) => loadConfig({ ...environment, ...variables }).secretKeys
+    expect(load({ SECRET_KEYS: `${present}, ${former}` })).to.deep.equal([present, former])
+    const wrong = 'SECRET_KEYS: must be keys of 64 hexadecimal digits, separated by commas, the one that encrypts first'
+    expect(() => load({ SECRET_KEYS: `${present},${former.slice(1)}` })).to.throw(ConfigError, wrong)
+    expect(() => load({ SECRET_KEYS: `${present},${present.toUpperCase()}` })).to.throw(ConfigError, 'repeat a key')
+    const both = { SECRET_KEY: former, SECRET_KEYS: present }
+    expect(() => load(both)).to.throw(ConfigError, 'SECRET_KEY, SECRET_KEYS: set one of them')
   })
 })

@@ -7,7 +7,7 @@ import type { ResolvedDatabase } from '../../platform/database/resolve-database.
 import { createSqlTag } from '../../platform/database/sql.ts'
 import { exitOnSignals } from '../../platform/process/read-command.ts'
 import { DAY, SECOND } from '../../platform/time.ts'
-import { withStoredDatabase } from '../stored-database.ts'
+import { withStoredDatabase } from '../configured-database.ts'
 import { escapeControls } from '../workflow-files.ts'
 import { counted, ok, problem, type Result, runChecks } from './check.ts'
 import { CITUS_CHECKS } from './citus-checks.ts'

@@ -6,8 +6,11 @@ import { addMs, DAY } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { purgeSystemRows } from '../retention/purge-rows.ts'
 
-/** The second factor of a user. It is enabled by the first code that proves that the app has the secret. */
-export type TwoFactor = { userId: string; sealedSecret: Buffer; isEnabled: boolean }
+/**
+ * The second factor of a user. It is enabled by the first code that proves that the app has the secret. `createdAt` stays
+ * with a secret, which the rotation of the secret key seals again.
+ */
+export type TwoFactor = { userId: string; sealedSecret: Buffer; createdAt: Date; isEnabled: boolean }
 
 /** True in the rows of `users u` with a second factor that is enabled. */
 export const isTwoFactorEnabledSql = sqlFragment`exists (
@@ -15,7 +18,7 @@ export const isTwoFactorEnabledSql = sqlFragment`exists (
 
 export async function findTwoFactor(system: SystemScope, userId: string): Promise<TwoFactor | undefined> {
   const [found] = await system.sql<TwoFactor>('findTwoFactor')`
-    select user_id, sealed_secret, enabled_at is not null as is_enabled from two_factors where user_id = ${userId}`
+    select user_id, sealed_secret, created_at, enabled_at is not null as is_enabled from two_factors where user_id = ${userId}`
   return found
 }
 
@@ -88,10 +91,10 @@ export function hashRecoveryCode(code: string): Buffer {
  * Accepts a code of a time step, and enables the second factor if it is the first one. Returns false if a code of this step
  * or a later one was accepted before, or the secret was replaced. Of concurrent calls the row lets one through.
  */
-export async function acceptStep(tx: SystemScope, { userId, sealedSecret }: TwoFactor, step: number): Promise<boolean> {
+export async function acceptStep(tx: SystemScope, { userId, createdAt }: TwoFactor, step: number): Promise<boolean> {
   const accepted = await tx.sql('acceptTotpStep')`
     update two_factors set last_step = ${step}, enabled_at = coalesce(enabled_at, ${tx.now()})
-    where user_id = ${userId} and sealed_secret = ${sealedSecret} and last_step < ${step} returning 1`
+    where user_id = ${userId} and created_at = ${createdAt} and last_step < ${step} returning 1`
   return accepted.length > 0
 }
 

@@ -1,25 +1,34 @@
 import { toRecordset } from '../../platform/database/sql.ts'
-import { type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
+import { joinFragments, type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 /** SQL condition that another recipient of the broadcast of `row` has been sent the message at the address of `row`. */
 export function isAddressTakenSql(scope: Scope, row: 'd'): SqlFragment {
   const { tenantId } = scope
+  const hashes = listKeys(scope).map((key) => hashSql(key, `${row}.address`))
   const others = sqlFragment`
     select from broadcast_recipients o where o.tenant_id = ${tenantId} and o.broadcast_id = ${sqlText(row)}.broadcast_id
       and o.id <> ${sqlText(row)}.id and o.status not in ('pending', 'skipped', 'canceled')`
   return sqlFragment`(
     exists (${others} and o.sent_to = ${sqlText(row)}.address)
     or exists (${others} and o.sent_to is null and o.skip_reason is null and o.address = ${sqlText(row)}.address)
-    or exists (${others} and o.sent_hash = ${addressHashSql(scope, `${row}.address`)}))`
+    or exists (${others} and o.sent_hash in (${joinFragments(hashes, ', ')})))`
 }
 
 /**
  * SQL hash that stays of an address when it is erased. It is equal for equal addresses of a workspace, and nobody finds
  * the address by trying all numbers without the key.
  */
-export function addressHashSql({ tenantId, secrets }: Scope, address: string): SqlFragment {
-  const key = secrets.authenticate(tenantId, 'erased address')
+export function addressHashSql(scope: Scope, address: string): SqlFragment {
+  return hashSql(listKeys(scope)[0] ?? '', address)
+}
+
+/** The present key and those of earlier secret keys, by which addresses were erased before. */
+function listKeys({ tenantId, secrets }: Scope): string[] {
+  return secrets.listCodes(tenantId, 'erased address')
+}
+
+function hashSql(key: string, address: string): SqlFragment {
   return sqlFragment`sha256(convert_to(${key}::text || ${sqlText(address)}, 'UTF8'))`
 }
 

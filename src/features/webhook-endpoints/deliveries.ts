@@ -131,7 +131,7 @@ async function deleteBodies(tx: Scope, deliveryIds: string[]): Promise<void> {
 }
 
 /** Context that binds a sealed body to its row. */
-function sealContext(tenantId: string, deliveryId: string): string {
+export function sealContext(tenantId: string, deliveryId: string): string {
   return `webhook-body:${tenantId}:${deliveryId}`
 }
 

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { sortKeys } from '../../platform/sort-keys.ts'
-import { equalsTimingSafe } from '../../platform/security/tokens.ts'
 import type { Secrets } from '../../platform/security/secrets.ts'
 import { addMs, MINUTE } from '../../platform/time.ts'
 
@@ -31,7 +30,8 @@ export function signPreview(
     id: randomBytes(12).toString('base64url'),
     shown: hashContent(shown),
   }
-  return { handle: [handle.expires, handle.id, handle.shown, sign(secrets, call, handle)].join('.'), expiresAt }
+  const code = secrets.authenticate(toSignedText(call, handle), PURPOSE).slice(0, HASH_LENGTH)
+  return { handle: [handle.expires, handle.id, handle.shown, code].join('.'), expiresAt }
 }
 
 /** Returns the parts of the handle of exactly this call, before it expires; undefined for any other text. */
@@ -42,14 +42,14 @@ export function openHandle(
 ): Handle | undefined {
   const [expires = '', id = '', shown = '', code = '', ...others] = text.split('.')
   const handle = { expires, id, shown }
-  if (others.length > 0 || !equalsTimingSafe(code, sign(secrets, call, handle))) return undefined
+  const signed = { text: toSignedText(call, handle), purpose: PURPOSE, length: HASH_LENGTH }
+  if (others.length > 0 || !secrets.isAuthentic(code, signed)) return undefined
   return Number.parseInt(expires, 36) > now.getTime() ? handle : undefined
 }
 
-function sign(secrets: Secrets, call: PreviewedCall, { expires, id, shown }: Handle): string {
+function toSignedText(call: PreviewedCall, { expires, id, shown }: Handle): string {
   const { workspaceId, keyId, operationId, input } = call
-  const signed = [workspaceId, keyId, operationId, hashContent(input), expires, id, shown]
-  return secrets.authenticate(JSON.stringify(signed), PURPOSE).slice(0, HASH_LENGTH)
+  return JSON.stringify([workspaceId, keyId, operationId, hashContent(input), expires, id, shown])
 }
 
 /** Hashes JSON data. The order of names in objects does not count. */

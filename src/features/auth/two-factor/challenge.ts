@@ -1,7 +1,5 @@
 import { isUuid } from '../../../platform/ids.ts'
-import { equalsTimingSafe } from '../../../platform/security/tokens.ts'
 import { MINUTE, SECOND } from '../../../platform/time.ts'
-import type { SystemScope } from '../../../scope/system-scope.ts'
 import type { AuthContext } from '../auth-context.ts'
 import type { Account } from '../check-password.ts'
 import type { TwoFactorRequired, User } from '../schema.ts'
@@ -9,10 +7,13 @@ import { buildCookie } from '../sessions/create-session.ts'
 import { findTwoFactor, isTwoFactorEnabledSql, type TwoFactor } from '../two-factors.ts'
 
 const COOKIE = 'two_factor'
+const PURPOSE = 'two-factor challenge'
 const VALID_MS = 10 * MINUTE
 
 /** An account whose password was right, and whose second factor is still to be shown. */
 export type Challenge = { account: Account; twoFactor: TwoFactor }
+
+type Found = User & { passwordHash: string; sealedSecret: Buffer; factorCreatedAt: Date }
 
 /**
  * Sets the cookie that stands for a right password until the second factor follows, and for nothing else. Returns undefined
@@ -25,7 +26,8 @@ export async function startChallenge(
   const twoFactor = await findTwoFactor(system, account.user.id)
   if (!twoFactor?.isEnabled) return undefined
   const expiresAt = system.now().getTime() + VALID_MS
-  const token = `${account.user.id}.${expiresAt}.${sign(system, { account, twoFactor }, expiresAt)}`
+  const text = toSignedText({ account, twoFactor }, expiresAt)
+  const token = `${account.user.id}.${expiresAt}.${system.secrets.authenticate(text, PURPOSE)}`
   setHeader('Set-Cookie', buildCookie(COOKIE, token, VALID_MS / SECOND))
   return { twoFactorRedirect: true, twoFactorMethods: ['totp'] }
 }
@@ -35,24 +37,25 @@ export async function findChallenge({ system, twoFactorToken }: AuthContext): Pr
   const [userId = '', expiry = '', signature = ''] = twoFactorToken?.split('.') ?? []
   const expiresAt = Number(expiry)
   if (!isUuid(userId) || !(expiresAt > system.now().getTime())) return undefined
-  const [row] = await system.sql<User & { passwordHash: string; sealedSecret: Buffer }>('findChallenge')`
+  const [row] = await system.sql<Found>('findChallenge')`
     select u.id, u.email, u.name, u.image, u.email_verified, u.created_at, u.updated_at, c.password_hash,
-      f.sealed_secret, ${isTwoFactorEnabledSql} as two_factor_enabled
+      f.sealed_secret, f.created_at as factor_created_at, ${isTwoFactorEnabledSql} as two_factor_enabled
     from users u join credentials c on c.user_id = u.id join two_factors f on f.user_id = u.id
     where u.id = ${userId} and f.enabled_at is not null`
   if (!row) return undefined
-  const { passwordHash, sealedSecret, ...user } = row
-  const challenge = { account: { user, passwordHash }, twoFactor: { userId: user.id, sealedSecret, isEnabled: true } }
-  return equalsTimingSafe(signature, sign(system, challenge, expiresAt)) ? challenge : undefined
+  const { passwordHash, sealedSecret, factorCreatedAt: createdAt, ...user } = row
+  const twoFactor = { userId: user.id, sealedSecret, createdAt, isEnabled: true }
+  const challenge = { account: { user, passwordHash }, twoFactor }
+  const text = toSignedText(challenge, expiresAt)
+  return system.secrets.isAuthentic(signature, { text, purpose: PURPOSE }) ? challenge : undefined
 }
 
 export function clearChallenge({ setHeader }: Pick<AuthContext, 'setHeader'>): void {
   setHeader('Set-Cookie', buildCookie(COOKIE, '', 0))
 }
 
-/** Signs what must still be true when the second factor is shown. */
-function sign({ secrets }: SystemScope, { account, twoFactor }: Challenge, expiresAt: number): string {
+/** Builds the text of what must still be true when the second factor is shown. */
+function toSignedText({ account, twoFactor }: Challenge, expiresAt: number): string {
   const { user, passwordHash } = account
-  const parts = [user.id, expiresAt, passwordHash, twoFactor.sealedSecret.toString('base64url')]
-  return secrets.authenticate(parts.join('\n'), 'two-factor challenge')
+  return [user.id, expiresAt, passwordHash, twoFactor.createdAt.toISOString()].join('\n')
 }

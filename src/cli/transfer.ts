@@ -9,20 +9,19 @@ import {
   type WriteStream,
 } from 'node:fs'
 import type pg from 'pg'
-import { type Config, loadConfig, readEnvironment } from '../src/config.ts'
-import { describeStartError } from '../src/describe-start-error.ts'
-import { closeDatabase, openDatabase } from '../src/platform/database/database.ts'
-import { toDatabaseUrlError } from '../src/platform/database/database-url.ts'
-import { compareMigrations } from '../src/platform/database/migrate.ts'
-import { type ResolvedDatabase, resolveDatabase } from '../src/platform/database/resolve-database.ts'
-import { ServerClient } from '../src/platform/database/servers/server-client.ts'
-import { DiskSpace } from '../src/platform/files/disk-space.ts'
-import { createLogger } from '../src/platform/log.ts'
-import { exitOnSignals } from '../src/platform/process/read-command.ts'
-import { exportDatabase } from '../src/platform/transfer/export-database.ts'
-import { type Progress, TransferError } from '../src/platform/transfer/export-format.ts'
-import { importDatabase } from '../src/platform/transfer/import-database.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
+import { type Config, loadConfig, readEnvironment } from '../config.ts'
+import { describeStartError } from '../describe-start-error.ts'
+import { migrate } from '../platform/database/migrate.ts'
+import type { ResolvedDatabase } from '../platform/database/resolve-database.ts'
+import { ServerClient } from '../platform/database/servers/server-client.ts'
+import { DiskSpace } from '../platform/files/disk-space.ts'
+import { createLogger } from '../platform/log.ts'
+import { exitOnSignals } from '../platform/process/read-command.ts'
+import { exportDatabase } from '../platform/transfer/export-database.ts'
+import { type Progress, TransferError } from '../platform/transfer/export-format.ts'
+import { importDatabase } from '../platform/transfer/import-database.ts'
+import { assertMigrated, withConfiguredDatabase } from './configured-database.ts'
+import { ProblemError } from './workflow-files.ts'
 
 /** Writes the configured database to a file, which appears under its name when it is complete. */
 export function exportToFile(file: string): Promise<void> {
@@ -84,15 +83,10 @@ async function transfer(work: Work, check?: (config: Config) => Promise<void>): 
   try {
     const config = loadConfig(readEnvironment())
     await check?.(config)
-    const { database, dataDir, environment } = config
-    const resolved = await resolveDatabase({ ...database, dataDir, environment })
-    try {
-      process.stdout.write(`${await withSession(resolved, work)}\n`)
-    } finally {
-      await resolved.close()
-    }
+    process.stdout.write(`${await withConfiguredDatabase(config, (database) => withSession(database, work))}\n`)
   } catch (error) {
-    process.stderr.write(`${error instanceof TransferError ? error.message : describeStartError(error)}\n`)
+    const isMistake = error instanceof TransferError || error instanceof ProblemError
+    process.stderr.write(`${isMistake ? error.message : describeStartError(error)}\n`)
     process.exitCode = 1
   }
 }
@@ -103,21 +97,8 @@ async function withSession(database: ResolvedDatabase, work: Work): Promise<stri
   try {
     await client.connect()
     return await work(client, database, printProgress)
-  } catch (error) {
-    throw database.isEmbedded ? error : toDatabaseUrlError(error, database.sessionUrl)
   } finally {
     await client.end().catch(() => undefined)
-  }
-}
-
-async function assertMigrated({ sessionUrl }: ResolvedDatabase): Promise<void> {
-  const db = openDatabase(sessionUrl)
-  try {
-    const { missing, unknown } = await compareMigrations(db)
-    if (missing.length + unknown.length > 0)
-      throw new TransferError('The database has other migrations than this version. Run "npm run migrate" first')
-  } finally {
-    await closeDatabase(db)
   }
 }
 
