@@ -26,6 +26,10 @@ async function execute(parsed: Exclude<Arguments, { group: 'start' }>): Promise<
       const { rotateKey } = await import('./rotate-key.ts')
       return rotateKey(parsed)
     }
+    case 'export': {
+      const { exportWorkspace } = await import('./transfer.ts')
+      return exportWorkspace(parsed)
+    }
     case 'workflows':
       return WORKFLOW_COMMANDS[parsed.command](parsed.api, parsed)
   }

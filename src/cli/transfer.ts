@@ -11,6 +11,8 @@ import {
 import type pg from 'pg'
 import { type Config, loadConfig, readEnvironment } from '../config.ts'
 import { describeStartError } from '../describe-start-error.ts'
+import { recount } from '../features/counts/maintain-counts.ts'
+import { closeDatabase, openDatabase } from '../platform/database/database.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import type { ResolvedDatabase } from '../platform/database/resolve-database.ts'
 import { ServerClient } from '../platform/database/servers/server-client.ts'
@@ -20,6 +22,7 @@ import { exitOnSignals } from '../platform/process/read-command.ts'
 import { exportDatabase } from '../platform/transfer/export-database.ts'
 import { type Progress, TransferError } from '../platform/transfer/export-format.ts'
 import { importDatabase } from '../platform/transfer/import-database.ts'
+import { DAY } from '../platform/time.ts'
 import { assertMigrated, withConfiguredDatabase } from './configured-database.ts'
 import { ProblemError } from './workflow-files.ts'
 
@@ -31,7 +34,7 @@ export function exportToFile(file: string): Promise<void> {
     if (isFolder(file)) throw new TransferError(`${file} is a folder. Name a file in it`)
     const output = await opened(createWriteStream(partial, { mode: 0o600 }))
     try {
-      const rows = await exportDatabase(client, output, onProgress)
+      const rows = await exportDatabase(client, output, { onProgress })
       renameSync(partial, file)
       return `Exported ${rows} rows to ${file}. Keep SECRET_KEY, or the file secret-key of DATA_DIR, with it: credentials are encrypted with it.`
     } finally {
@@ -45,9 +48,41 @@ export function importFromFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
     const input = await opened(createReadStream(file))
     await migrate(database.sessionUrl, createLogger('warn'))
-    const rows = await importDatabase(client, input, onProgress)
-    return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
+    const { rows, workspace } = await importDatabase(client, input, onProgress)
+    if (!workspace) return `Imported ${rows} rows. Start Parley with the SECRET_KEY of the exported database.`
+    await recountWorkspace(database, workspace.id)
+    const { id, members, skipped } = workspace
+    return `Imported ${rows} rows of the workspace ${id} with ${members} members; ${skipped} others have an unverified account here. Add the SECRET_KEY of the exported database to SECRET_KEYS.`
   }, assertDiskFree)
+}
+
+/**
+ * Writes a workspace of the configured database to the standard output, and returns true.
+ * @throws ProblemError for a terminal
+ */
+export async function exportWorkspace({ workspaceId }: { workspaceId: string }): Promise<boolean> {
+  if (process.stdout.isTTY) throw new ProblemError('The export is no text. Write it to a file: parley export … > file')
+  const message = await withConfiguredDatabase(loadConfig(readEnvironment()), async (database) => {
+    await assertMigrated(database)
+    return withSession(database, async (client) => {
+      const rows = await exportDatabase(client, process.stdout, { onProgress: printProgress, workspaceId })
+      return `Exported ${rows} rows. They are imported where SECRET_KEYS has the key that encrypted their credentials.`
+    })
+  }).catch((error: unknown) => {
+    throw error instanceof TransferError ? new ProblemError(error.message) : error
+  })
+  process.stderr.write(`${message}\n`)
+  return true
+}
+
+/** Counts the rows of an imported workspace, which processes may use already. */
+async function recountWorkspace({ sessionUrl }: ResolvedDatabase, workspaceId: string): Promise<void> {
+  const db = openDatabase(sessionUrl, { connections: 1, statementTimeoutMs: DAY, name: 'parley recount' })
+  try {
+    await recount(db, workspaceId)
+  } finally {
+    await closeDatabase(db)
+  }
 }
 
 /** @throws TransferError if the disk of the embedded database has less free space than should be kept */

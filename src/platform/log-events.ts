@@ -1,5 +1,5 @@
 /**
- * The field `event` of log lines of level `warn` and `error`, with what the line means and what to do about it. Names
+ * The field `event` of log lines of level `warn` and `error`, and of the end of a purge, with what the line means and what to do about it. Names
  * never change, because alerts depend on them; the message of a line may. docs/operations.md lists them.
  */
 export const LOG_EVENTS = {
@@ -66,6 +66,8 @@ export const LOG_EVENTS = {
   webhook_failed: 'A call of the provider could not be processed. It is kept and processed again.',
   workflow_broken:
     'A published workflow cannot be executed completely, `problems` says why. Its author publishes it again.',
+  workspace_purged:
+    'Level `info`: nothing of a deleted workspace is left. The line has the number of rows of each table and of files.',
   workspace_purge_restarted: 'Rows were added to a deleted workspace while it was purged. The purge starts again.',
 } as const
 

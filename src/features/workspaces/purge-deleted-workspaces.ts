@@ -211,6 +211,7 @@ async function finish(tx: Scope, receipt: Receipt): Promise<boolean> {
   await tx.sql('finishWorkspaceDeletion')`
     update workspace_deletions set finished_at = ${tx.now()}, started_at = coalesce(started_at, ${tx.now()})
     where workspace_id = ${tenantId}`
-  tx.log.info({ rows: receipt.counts, files: receipt.files }, 'a deleted workspace was purged')
+  const { counts: rows, files } = receipt
+  tx.log.info({ event: 'workspace_purged', rows, files }, 'a deleted workspace was purged')
   return false
 }

@@ -4,25 +4,37 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip, type Gzip } from 'node:zlib'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import { END_OF_ROWS, OWN_TABLES, type Progress } from './export-format.ts'
+import { REFERENCE_TABLES, TENANT_TABLES } from '../database/statements/tables.ts'
+import { END_OF_ROWS, OWN_TABLES, type Progress, TransferError } from './export-format.ts'
 
-export type Table = { name: string; columns: string[] }
+const ROUTE_TABLES = REFERENCE_TABLES.filter((name) => name.endsWith('_routes'))
+const COUNTED_TABLES: readonly string[] = ['kept_counts', 'kept_count_deltas']
+
+/** A table with its columns that are not computed, and a condition on its rows if not all are exported. */
+export type Table = { name: string; columns: string[]; condition?: string }
 
 /**
  * Writes all rows of the database as of one moment, compressed, with bounded memory. The database may be in use
- * meanwhile. Jobs are not exported, as workers create those for due work again.
+ * meanwhile. Jobs are not exported, as workers create those for due work again. With `workspaceId` the rows are those of a
+ * workspace and the accounts of its members.
+ * @throws TransferError if there is no such workspace
  */
-export async function exportDatabase(client: pg.Client, output: Writable, onProgress: Progress): Promise<number> {
+export async function exportDatabase(
+  client: pg.Client,
+  output: Writable,
+  { onProgress, workspaceId }: { onProgress: Progress; workspaceId?: string },
+): Promise<number> {
   await client.query('set statement_timeout = 0')
   await client.query('begin isolation level repeatable read read only')
+  const tables = workspaceId === undefined ? await listTables(client) : await listWorkspaceTables(client, workspaceId)
   const migrations = await client.query<{ name: string }>('select name from migrations order by name')
   const gzip = createGzip()
   const written = pipeline(gzip, output)
   // Awaited below; a failure of the output also ends the copying.
   written.catch(() => undefined)
-  await writeLine(gzip, { parleyExport: 1, migrations: migrations.rows.map(({ name }) => name) })
+  await writeLine(gzip, { parleyExport: 1, migrations: migrations.rows.map(({ name }) => name), workspaceId })
   const rows: Record<string, number> = {}
-  for (const table of await listTables(client)) {
+  for (const table of tables) {
     await writeLine(gzip, { table: table.name, columns: table.columns })
     rows[table.name] = await writeRows(client, table, gzip)
     onProgress(table.name, rows[table.name] ?? 0)
@@ -47,12 +59,38 @@ export async function listTables(client: pg.Client): Promise<Table[]> {
   return rows
 }
 
+/**
+ * The tables with rows of a workspace, each after those that its foreign keys name. Invitations are left out, as their links
+ * lead to this installation, and so are kept numbers, which are counted again.
+ */
+async function listWorkspaceTables(client: pg.Client, workspaceId: string): Promise<Table[]> {
+  const id = pg.escapeLiteral(workspaceId)
+  const { rows } = await client.query(`select from workspaces where id = ${id} and deleted_at is null`)
+  if (rows.length === 0) throw new TransferError(`There is no workspace with the ID ${workspaceId}`)
+  const conditions: [string, string][] = [
+    ['users', `id in (select user_id from memberships where workspace_id = ${id})`],
+    ['workspaces', `id = ${id}`],
+    ['memberships', `workspace_id = ${id}`],
+    ...[...TENANT_TABLES, ...ROUTE_TABLES].map((name): [string, string] => [name, `tenant_id = ${id}`]),
+  ]
+  const tables = new Map((await listTables(client)).map((table) => [table.name, table]))
+  return conditions.flatMap(([name, condition]) => {
+    const table = tables.get(name)
+    return table && !COUNTED_TABLES.includes(name) ? { ...table, condition } : []
+  })
+}
+
 export function columnList({ name, columns }: Table): string {
   return `${pg.escapeIdentifier(name)} (${columns.map((column) => pg.escapeIdentifier(column)).join(', ')})`
 }
 
 async function writeRows(client: pg.Client, table: Table, gzip: Gzip): Promise<number> {
-  const rows = client.query(copyTo(`copy ${columnList(table)} to stdout`))
+  const { name, columns, condition } = table
+  const selected = columns.map((column) => pg.escapeIdentifier(column)).join(', ')
+  const source = condition
+    ? `(select ${selected} from ${pg.escapeIdentifier(name)} where ${condition})`
+    : columnList(table)
+  const rows = client.query(copyTo(`copy ${source} to stdout`))
   for await (const chunk of rows) await write(gzip, chunk)
   await write(gzip, END_OF_ROWS)
   return rows.rowCount

@@ -1,8 +1,12 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 
-/** The first line of an export. */
-export const Header = z.object({ parleyExport: z.literal(1), migrations: z.array(z.string()) })
+/** The first line of an export. `workspaceId` is in that of one workspace. */
+export const Header = z.object({
+  parleyExport: z.literal(1),
+  migrations: z.array(z.string()),
+  workspaceId: z.uuid().optional(),
+})
 /** The line before the rows of a table, which are in the text format of `copy`, and end with a line `\.`. */
 export const TableLine = z.object({ table: z.string(), columns: z.array(z.string()) })
 /** The last line, with the number of rows of each table: without it the export is incomplete. */

@@ -5,36 +5,54 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { columnList, listTables, type Table } from './export-database.ts'
 import { ExportReader, Footer, Header, type Progress, TableLine, TransferError } from './export-format.ts'
+import { type ImportedWorkspace, importWorkspace } from './import-workspace.ts'
+
+export type Imported = { rows: number; workspace?: ImportedWorkspace }
 
 /**
- * Reads an export into a migrated database without rows, in one transaction: after a failure the database is as before.
+ * Reads an export into a migrated database, in one transaction: after a failure the database is as before. The database must
+ * have no rows, unless the export is that of a workspace, which it may have beside others.
  * @throws TransferError
  */
-export async function importDatabase(client: pg.Client, input: Readable, onProgress: Progress): Promise<number> {
+export async function importDatabase(client: pg.Client, input: Readable, onProgress: Progress): Promise<Imported> {
   await client.query('set statement_timeout = 0')
   await client.query('begin')
   const tables = await listTables(client)
-  await assertEmpty(client, tables)
   const reader = new ExportReader(input.pipe(createGunzip()))
-  assertSameMigrations(parse(Header, await reader.readLine()).migrations, await listMigrations(client))
+  const { migrations, workspaceId } = parse(Header, await reader.readLine())
+  assertSameMigrations(migrations, await listMigrations(client))
+  const imported =
+    workspaceId === undefined
+      ? { rows: await importAll(client, reader, { tables, onProgress }) }
+      : await importWorkspace(client, workspaceId, (staged) =>
+          readTables(client, reader, { tables, onProgress, staged }),
+        )
+  await client.query('commit')
+  await client.query('analyze')
+  return imported
+}
+
+type Target = { tables: Table[]; onProgress: Progress; staged?: ReadonlyMap<string, string> }
+
+async function importAll(client: pg.Client, reader: ExportReader, target: Target): Promise<number> {
+  await assertEmpty(client, target.tables)
   // They are created again below, which checks all rows: tables need no order, and each row is checked once.
   const foreignKeys = await dropForeignKeys(client)
   // What they keep is part of the export.
   const triggers = await listTriggers(client)
   for (const { table, name } of triggers) await client.query(`alter table ${table} disable trigger ${name}`)
-  const rows = await readTables(client, reader, { tables, onProgress })
+  const rows = await readTables(client, reader, target)
   for (const { table, name } of triggers) await client.query(`alter table ${table} enable trigger ${name}`)
   for (const statement of foreignKeys) await client.query(statement)
   await continueSequences(client)
-  await client.query('commit')
-  await client.query('analyze')
   return rows
 }
 
+/** Rows of tables that are `staged` are read into others. */
 async function readTables(
   client: pg.Client,
   reader: ExportReader,
-  { tables, onProgress }: { tables: Table[]; onProgress: Progress },
+  { tables, onProgress, staged }: Target,
 ): Promise<number> {
   const rows: Record<string, number> = {}
   for (;;) {
@@ -47,7 +65,7 @@ async function readTables(
     const { table: name, columns } = parse(TableLine, line)
     const known = tables.find((table) => table.name === name)
     if (!known || columns.some((column) => !known.columns.includes(column))) throw otherVersion()
-    const copy = client.query(copyFrom(`copy ${columnList({ name, columns })} from stdin`))
+    const copy = client.query(copyFrom(`copy ${columnList({ name: staged?.get(name) ?? name, columns })} from stdin`))
     await pipeline(Readable.from(reader.readRows(), { objectMode: false }), copy)
     rows[name] = copy.rowCount
     onProgress(name, copy.rowCount)

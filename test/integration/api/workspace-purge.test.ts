@@ -17,6 +17,7 @@ import { DAY, HOUR } from '../../../src/platform/time.ts'
 import { buildContact, buildConversation, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { type ApiResponse, readSessionCookie, startTestApp, type TestApp } from '../../support/app.ts'
 import { listFiles } from '../../support/list-files.ts'
+import { createCheckedLogger } from '../../support/log-canaries.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { uploadText } from '../../support/media.ts'
 import { startParleyProcess } from '../../support/parley-process.ts'
@@ -81,9 +82,11 @@ async function findTables({ app, tenantId: id }: WorkspaceClient): Promise<strin
 describe('purge of a deleted workspace', () => {
   let app: TestApp
   let owner: WorkspaceClient
+  const logged: { event?: string; tenantId?: string; rows?: object; files?: number }[] = []
 
   before(async () => {
-    app = await startTestApp()
+    const log = createCheckedLogger((line) => logged.push(JSON.parse(line)))
+    app = await startTestApp({}, undefined, log)
     app.system.portions.purge = 3
   })
 
@@ -93,7 +96,7 @@ describe('purge of a deleted workspace', () => {
 
   after(() => app.stop())
 
-  it('deletes all rows and files of it, none of another workspace, and states them in the receipt', async () => {
+  it('deletes all rows and files of it, none of another workspace, and states them in the receipt and the log', async () => {
     const other = await buildWorkspace(app)
     for (const workspace of [owner, other]) await createResources(workspace)
     await app.work()
@@ -113,6 +116,10 @@ describe('purge of a deleted workspace', () => {
       audit_events: (rows['audit_events'] ?? 0) + 1,
     })
     expect(receipt.files).to.equal(files.length)
+    const lines = logged.filter(({ event, tenantId }) => event === 'workspace_purged' && tenantId === owner.tenantId)
+    expect(lines.map(({ rows: counts, files: count }) => ({ rows: counts, files: count }))).to.deep.equal([
+      { rows: receipt.rows, files: files.length },
+    ])
     expect(await findTables(owner)).to.deep.equal(['workspace_deletions'])
     expect(await countAll(other)).to.deep.equal(otherRows)
     expect([await folder(owner), await folder(other)]).to.deep.equal([[], otherFiles])
