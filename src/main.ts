@@ -1,7 +1,8 @@
 import { type App, createApp } from './app.ts'
 import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
-import { createLogger, createPrettyDestination } from './platform/log.ts'
+import { VERSION } from './http/version.ts'
+import { createLogger, createPrettyDestination, toProcessFields } from './platform/log.ts'
 import { readCommand, STOP_SIGNALS } from './platform/process/read-command.ts'
 import { SECOND } from './platform/time.ts'
 
@@ -19,7 +20,9 @@ async function main(): Promise<void> {
   readCommand(USAGE)
   const config = loadConfig(readEnvironment())
   const isPretty = config.logFormat === 'auto' ? process.stdout.isTTY : config.logFormat === 'pretty'
-  const log = createLogger(config.logLevel, isPretty ? await createPrettyDestination() : undefined)
+  const log = isPretty
+    ? createLogger(config.logLevel, await createPrettyDestination())
+    : createLogger(config.logLevel, undefined, toProcessFields(config.roles, VERSION))
   process.on('unhandledRejection', (error) =>
     log.error({ event: 'unhandled_rejection', err: error }, 'unhandled promise rejection'),
   )

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import { ANSWERED, type Logger } from '../platform/log.ts'
 import type { AppRouter } from '../router.ts'
 import {
+  isHealthCheck,
   LIVENESS_PATH,
   OPENAPI_PATH,
   POSTMAN_PATH,
@@ -10,6 +11,7 @@ import {
   TRPC_ALIAS_PREFIX,
   TRPC_PREFIX,
 } from './paths.ts'
+import { toLogFields } from './log-fields.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
 /**
@@ -23,12 +25,12 @@ export function accessLog(log: Logger, router: AppRouter): Middleware {
     await next()
     const logLine = () => {
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10
-      const { requestId } = ctx.state
-      const path = maskPath(ctx.path, words)
-      const request = { requestId, method: ctx.method, path }
+      const request = { ...toLogFields(ctx), method: ctx.method, path: maskPath(ctx.path, words) }
+      // Orchestrators and load balancers ask all the time.
+      const level = isHealthCheck(ctx.path) ? 'debug' : 'info'
       // Clients may leave before they have an answer, which may have cost as much.
-      if (ctx.res.headersSent) log.info({ ...request, status: ctx.res.statusCode, durationMs }, ANSWERED)
-      else log.info({ ...request, durationMs }, 'request broken off')
+      if (ctx.res.headersSent) log[level]({ ...request, status: ctx.res.statusCode, durationMs }, ANSWERED)
+      else log[level]({ ...request, durationMs }, 'request broken off')
     }
     if (ctx.res.closed) logLine()
     else ctx.res.once('close', logLine)

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { getField } from '../platform/fields.ts'
 import type { Logger } from '../platform/log.ts'
 import { findOutage, toErrorShape, toPublicError, toTrpcError, TransportError } from '../trpc/errors.ts'
+import { toLogFields } from './log-fields.ts'
 import { listBatchedProcedures } from './paths.ts'
 import { transformer } from '../trpc/transformer.ts'
 
@@ -13,7 +14,7 @@ export function errorBodies(log: Logger): Middleware {
       if (ctx.respond !== false && ctx.status === 404 && ctx.body == null) throw new TransportError('NOT_FOUND')
     } catch (error) {
       if (ctx.res.headersSent || ctx.respond === false || isBrokenOff(error)) {
-        if (isBrokenOff(error)) logFailure(log, error, 'request broken off', ctx.state['requestId'])
+        if (isBrokenOff(error)) logFailure(log, error, 'request broken off', toLogFields(ctx))
         ctx.res.destroy()
         return
       }
@@ -26,10 +27,12 @@ export function errorBodies(log: Logger): Middleware {
 function answerError(ctx: Context, thrown: unknown, log: Logger): void {
   const requestId: string = ctx.state['requestId']
   const error = toPublicError(thrown, requestId)
-  if (error.key === 'INTERNAL_SERVER_ERROR') logFailure(log, thrown, 'request failed', requestId)
+  if (error.key === 'INTERNAL_SERVER_ERROR') logFailure(log, thrown, 'request failed', toLogFields(ctx))
   const outage = findOutage(toTrpcError(thrown))
-  if (outage)
-    log.warn({ event: 'dependency_unavailable', err: outage, requestId }, 'request failed for lack of a dependency')
+  if (outage) {
+    const fields = { event: 'dependency_unavailable' as const, err: outage, ...toLogFields(ctx) }
+    log.warn(fields, 'request failed for lack of a dependency')
+  }
   ctx.set(error.headers)
   ctx.status = error.status
   ctx.type = 'application/json; charset=utf-8'
@@ -38,8 +41,8 @@ function answerError(ctx: Context, thrown: unknown, log: Logger): void {
 }
 
 /** Clients break off requests and answers at any time, which is no error of ours. */
-export function logFailure(log: Logger, error: unknown, message: string, requestId?: string): void {
-  const fields = { event: 'request_failed' as const, err: error, ...(requestId === undefined ? {} : { requestId }) }
+export function logFailure(log: Logger, error: unknown, message: string, about: object = {}): void {
+  const fields = { event: 'request_failed' as const, err: error, ...about }
   if (isBrokenOff(error)) log.debug(fields, message)
   else log.error(fields, message)
 }

@@ -44,6 +44,11 @@ export function isDocs(path: string): boolean {
   return path === DOCS_PATH || isUnder(path, DOCS_PATH)
 }
 
+/** Returns true for the paths that orchestrators and load balancers ask. */
+export function isHealthCheck(path: string): boolean {
+  return path === LIVENESS_PATH || path === READINESS_PATH
+}
+
 export function isUnder(path: string, prefix: string): boolean {
   return path.startsWith(`${prefix}/`)
 }

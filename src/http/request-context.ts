@@ -7,6 +7,7 @@ import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { RequestContext, Transport } from '../trpc/context.ts'
 import { callerId, type KeyCaller, type UserCaller } from '../trpc/caller.ts'
 import { findKey } from './api-key.ts'
+import { setWorkspace, toLogFields } from './log-fields.ts'
 import type { Admission } from './load/admission.ts'
 
 const SESSION_COOKIE = 'session_token'
@@ -46,12 +47,14 @@ export function createContexts({ log, limits, admission, resolveAddress, identif
     const sessionToken = readSessionToken(ctx)
     const identity = apiKey || sessionToken === null ? null : await identify({ token: sessionToken, tenantId })
     if (identity?.cookie) ctx.res.appendHeader('Set-Cookie', identity.cookie)
+    const workspace = (apiKey ?? identity?.caller)?.workspace
+    if (typeof workspace === 'object') setWorkspace(ctx, workspace.id)
     const { requestId, ipAddress, addressKey: key } = ctx.state
     return {
       requestId,
       ...scopes,
       openScope: (...call) => scopes.openScope(clientNetwork(key), ...call),
-      log: log.child({ requestId }),
+      log: log.child(toLogFields(ctx)),
       caller: identity?.caller ?? null,
       key: apiKey,
       sessionToken,

@@ -3,6 +3,7 @@ import { NotFoundError, UnauthorizedError } from '../platform/errors.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { PROVIDER_WEBHOOK_PATH, WORKFLOW_WEBHOOK_PATH } from './paths.ts'
 import { BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
+import { setWorkspace } from './log-fields.ts'
 import type { WebhookGuard } from './webhook-guard.ts'
 
 /** Webhooks of the channels' providers: raw bytes and headers in, a plain answer out. */
@@ -15,6 +16,7 @@ export type ProviderWebhooks = {
     query: URLSearchParams
     header: (name: string) => string
     body: Buffer
+    setWorkspace: (tenantId: string) => void
   }): Promise<{ status: number; body: string; type: string }>
 }
 
@@ -25,6 +27,7 @@ export type WorkflowWebhooks = {
     webhookId: string
     header: (name: string) => string
     body: Buffer
+    setWorkspace: (tenantId: string) => void
   }): Promise<{ status: number; body: object }>
 }
 
@@ -49,6 +52,7 @@ export function providerWebhookRoutes({ isKnown, handle }: ProviderWebhooks, gua
           query: new URLSearchParams(ctx.querystring),
           header: (name) => ctx.get(name),
           body: method === 'POST' ? await readBytes(ctx, PROVIDER_BYTES_MAX) : Buffer.alloc(0),
+          setWorkspace: (tenantId) => setWorkspace(ctx, tenantId),
         }),
     })
     ctx.status = answer.status
@@ -72,7 +76,12 @@ export function workflowWebhookRoutes({ isKnown, handle }: WorkflowWebhooks, gua
       // The same error as for a wrong secret.
       unknownError: () => new UnauthorizedError(),
       handle: async () =>
-        handle({ webhookId, header: (name) => ctx.get(name), body: await readBytes(ctx, BODY_BYTES_MAX) }),
+        handle({
+          webhookId,
+          header: (name) => ctx.get(name),
+          body: await readBytes(ctx, BODY_BYTES_MAX),
+          setWorkspace: (tenantId) => setWorkspace(ctx, tenantId),
+        }),
     })
     ctx.status = answer.status
     ctx.body = answer.body

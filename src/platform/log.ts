@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import pino, { type DestinationStream } from 'pino'
 import type { LogEvent } from './log-events.ts'
 import { serializeError } from './security/serialize-error.ts'
@@ -12,14 +13,27 @@ export type Logger = Omit<pino.Logger, 'warn' | 'error' | 'child'> & {
 }
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
+/** Fields of every line of a process. */
+export type ProcessFields = { process: string; role: string; version: string }
+
+/** Returns the fields that tell the lines of this process from those of others, wherever they are collected. */
+export function toProcessFields(roles: readonly string[], version: string): ProcessFields {
+  const role = roles.length > 1 ? 'both' : (roles[0] ?? 'none')
+  return { process: `${hostname()}:${process.pid}`, role, version }
+}
+
 /**
  * Creates the logger. Only fields named at the call site are logged: no bodies, cookies, tokens or phone numbers. Errors
  * are passed as `err`, whose serializer leaves out the values that they carry.
  */
-export function createLogger(level: LogLevel, destination?: pino.DestinationStream): Logger {
+export function createLogger(
+  level: LogLevel,
+  destination?: pino.DestinationStream,
+  base: ProcessFields | null = null,
+): Logger {
   const options: pino.LoggerOptions = {
     level,
-    base: null,
+    base,
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: serializeError },
   }

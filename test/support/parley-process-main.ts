@@ -1,11 +1,14 @@
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createLogger } from '../../src/platform/log.ts'
+import { VERSION } from '../../src/http/version.ts'
+import { createLogger, toProcessFields } from '../../src/platform/log.ts'
 import { addMs, processClock } from '../../src/platform/time.ts'
 
 const clockOffsetMs = Number(process.env['CLOCK_OFFSET_MS'] ?? 0)
 processClock.now = () => addMs(new Date(), clockOffsetMs)
-const app = await createApp(loadConfig(), { log: createLogger('silent') })
+const config = loadConfig()
+const log = createLogger(config.logLevel, undefined, toProcessFields(config.roles, VERSION))
+const app = await createApp(config, { log })
 process.send?.({ url: app.url })
 /** Keeps the event loop busy, with a gap for pending events after every `busyMs`, until the next message. */
 let busyMs = 0

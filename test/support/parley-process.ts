@@ -1,10 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { compiledProgram } from './compiled-programs.ts'
 
 /** A separate process of the application, which a test may kill. */
 export type ParleyProcess = {
   url: string | undefined
+  pid: number | undefined
+  /** Lines of its log, of which `LOG_LEVEL` of its environment asks for some. */
+  lines: Record<string, unknown>[]
   /** Blocks the event loop again and again, each time for this long; 0 ends it. */
   keepBusy(busyMs: number): void
   kill(): Promise<void>
@@ -16,6 +20,7 @@ export const FOR_BUSY_MACHINES = { EVENT_LOOP_LAG_MAX_MS: '60000', DB_REQUESTS_A
 export async function startParleyProcess(environment: Record<string, string>): Promise<ParleyProcess> {
   const child: ChildProcess = fork(await compiledProgram('test/support/parley-process-main.ts'), {
     execArgv: [],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: {
       ...process.env,
       ...FOR_BUSY_MACHINES,
@@ -25,9 +30,14 @@ export async function startParleyProcess(environment: Record<string, string>): P
       ...environment,
     },
   })
+  const lines: Record<string, unknown>[] = []
+  if (child.stdout)
+    createInterface(child.stdout).on('line', (line) => lines.push(JSON.parse(line) as Record<string, unknown>))
   const [started] = (await once(child, 'message')) as [{ url?: string }]
   return {
     url: started.url,
+    pid: child.pid,
+    lines,
     keepBusy: (busyMs) => void child.send({ busyMs }),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return

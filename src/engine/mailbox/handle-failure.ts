@@ -41,7 +41,8 @@ function report(
   { tenantId, mailbox, item, error }: FailedItem,
   isDeadLettered: boolean,
 ): void {
-  port.report(error, { tenantId, mailbox, itemId: item.id, isDeadLettered })
+  const about = { tenantId, mailbox, itemId: item.id, isDeadLettered }
+  port.report(error, item.runId === null ? about : { ...about, runId: item.runId })
 }
 
 /**

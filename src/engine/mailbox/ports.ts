@@ -68,4 +68,11 @@ export interface EnginePort<Tx extends EngineTransaction> extends DecisionPort<T
   report(error: unknown, about: ItemFailure): void
 }
 
-export type ItemFailure = { tenantId: string; mailbox: Mailbox; itemId: string; isDeadLettered: boolean }
+export type ItemFailure = {
+  tenantId: string
+  mailbox: Mailbox
+  itemId: string
+  /** The run that the item is about, if it is about one. */
+  runId?: string
+  isDeadLettered: boolean
+}

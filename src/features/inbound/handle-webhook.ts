@@ -20,6 +20,8 @@ type WebhookCall = {
   query: URLSearchParams
   header: (name: string) => string
   body: Buffer
+  /** Names the workspace of a call, for its lines in the log. */
+  setWorkspace: (tenantId: string) => void
 }
 
 type WebhookLimits = Pick<RateLimits, 'chargeWebhook' | 'mayKeepWebhook'>
@@ -53,7 +55,8 @@ export async function handleWebhook(
   call: WebhookCall,
 ): Promise<WebhookResponse> {
   const target = await batcher.findChannel(call.channelId)
-  const { channel } = target
+  const { channel, scope } = target
+  call.setWorkspace(scope.tenantId)
   if (channel.kind !== call.kind || channel.kind === 'sandbox') throw new NotFoundError('Channel')
   if (call.method === 'GET') {
     const challenge = await checkWithPresentSecrets(target, ({ adapter }) => adapter.answerHandshake(call.query))
@@ -67,7 +70,7 @@ export async function handleWebhook(
   )
   if (!isSigned) throw new UnauthorizedError()
   await chargeChannel(limits, channel.id, call.body.length)
-  const isBodyKept = await limits.mayKeepWebhook(target.scope.tenantId, call.body.length)
+  const isBodyKept = await limits.mayKeepWebhook(scope.tenantId, call.body.length)
   try {
     await keepAndProcess(batcher, target, { body: call.body, isBodyKept })
   } catch (error) {

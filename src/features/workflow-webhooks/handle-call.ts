@@ -40,6 +40,7 @@ export async function handleWebhookCall(
 ): Promise<Response> {
   const webhook = await findCallableWebhook(system, webhookId)
   if (!webhook || !verifyCall(call, webhook.secret, system.now())) throw new UnauthorizedError()
+  call.setWorkspace(webhook.tenantId)
   await chargeWorkspace(limits, webhook.tenantId)
   const scope = system.forTenant(webhook.tenantId)
   const { trigger: definition, timezone } = await getWebhookTrigger(scope, webhook.workflowId)
@@ -155,13 +156,18 @@ function parse(body: Buffer): unknown {
   }
 }
 
-type WebhookCall = { header: (name: string) => string; body: Buffer }
+type WebhookCall = {
+  header: (name: string) => string
+  body: Buffer
+  /** Names the workspace of a call, for its lines in the log. */
+  setWorkspace: (tenantId: string) => void
+}
 
 /**
  * Checks the signature over the timestamp and the raw body, or the bearer secret of senders that cannot sign. A signature
  * takes precedence: if it is present, the bearer secret is ignored.
  */
-function verifyCall({ header, body }: WebhookCall, secret: string, now: Date): boolean {
+function verifyCall({ header, body }: Pick<WebhookCall, 'header' | 'body'>, secret: string, now: Date): boolean {
   const signature = header('x-parley-signature')
   if (signature) return isSigned(signature, { body, secret, now })
   const [, token] = BEARER.exec(header('authorization')) ?? []

@@ -118,7 +118,7 @@ export class JobExecutor {
     const free = this.#places.take([{ key: tenantId }])
     let use: (work?: Work) => void = () => undefined
     const place = new Promise<Work | undefined>((resolve) => (use = resolve))
-    this.#track(this.#hold(key, { place, free }))
+    this.#track(this.#hold(job, { place, free }))
     return { take: use, leave: () => use() }
   }
 
@@ -163,9 +163,12 @@ export class JobExecutor {
     this.#inProgress.add(tracked)
   }
 
-  async #hold(key: string, { place, free }: { place: Promise<Work | undefined>; free: () => void }): Promise<void> {
+  async #hold(
+    { tenantId, key }: Job,
+    { place, free }: { place: Promise<Work | undefined>; free: () => void },
+  ): Promise<void> {
     const work = await place
-    if (work) await this.#attempt(work)
+    if (work) await this.#attempt(tenantId, work)
     this.#forgetReleased(key)
     free()
     this.#goOn()
@@ -215,7 +218,7 @@ export class JobExecutor {
       free()
       return this.#spread(tenantId, claim)
     }
-    await this.#attempt(() => this.#options.task(job, { release, spread, giveWay }))
+    await this.#attempt(tenantId, () => this.#options.task(job, { release, spread, giveWay }))
     clearTimeout(timer)
     if (isReleased) this.#forgetReleased(key)
     else this.#working.delete(key)
@@ -230,7 +233,7 @@ export class JobExecutor {
     const limit = places.length
     try {
       const works = await claim(limit)
-      for (const work of works) this.#track(this.#workIn(places.pop(), work))
+      for (const work of works) this.#track(this.#workIn(tenantId, { free: places.pop(), work }))
       return works.length === limit
     } finally {
       for (const free of places) free()
@@ -238,18 +241,19 @@ export class JobExecutor {
     }
   }
 
-  async #workIn(free: (() => void) | undefined, work: Work): Promise<void> {
-    await this.#attempt(work)
+  async #workIn(tenantId: string, { free, work }: { free: (() => void) | undefined; work: Work }): Promise<void> {
+    await this.#attempt(tenantId, work)
     free?.()
     this.#goOn()
   }
 
-  async #attempt(work: Work): Promise<void> {
+  async #attempt(tenantId: string, work: Work): Promise<void> {
     try {
       await withinTime(JOB_MAX_MS, work())
     } catch (error) {
       const { log, name } = this.#options
-      log.warn({ event: 'job_failed', err: error, task: name }, 'a job failed; what is still due will be found')
+      const fields = { event: 'job_failed' as const, err: error, task: name, tenantId }
+      log.warn(fields, 'a job failed; what is still due will be found')
     }
   }
 
