@@ -157,7 +157,7 @@ async function listen(
   dependencies: OpenDependencies,
   { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
-  const { pools, limits, log } = dependencies
+  const { pools, limits, log, tracing } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
   for (const origin of listCrossSiteOrigins(config.http)) log.warn({ event: 'cross_site_origin', origin }, CROSS_SITE)
   const forRequests = { ...dependencies, connections: pools.requests }
@@ -170,6 +170,7 @@ async function listen(
   const server = createHttpServer({
     router: appRouter,
     log,
+    tracing,
     limits,
     appOrigins,
     resolveAddress: createAddressResolver(config.http.trustedProxies),
@@ -193,8 +194,8 @@ async function listen(
     scopes: {
       system,
       auth,
-      openScope: (network, caller, workspaceId, signal, audit) =>
-        new Scope(forRequests, workspaceId, toActor(caller, network), { signal, audit }),
+      openScope: ({ network, span }, caller, workspaceId, signal, audit) =>
+        new Scope(forRequests, workspaceId, toActor(caller, network), { signal, audit, span }),
     },
     async findReadinessProblem() {
       if (shutdown.isDraining) return 'draining'

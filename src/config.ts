@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { findUrlProblem } from './platform/database/database-url.ts'
 import type { S3Settings } from './platform/files/s3-store.ts'
+import type { TracingSettings } from './platform/tracing/otlp-exporter.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { readEnvFile } from './platform/process/env-file.ts'
 
@@ -44,6 +45,8 @@ const flag = z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be 
 /** Converts to bytes; a quota of 0 is none. */
 const megabytes = integer(0, 1_000_000_000).transform((value) => value * 1024 ** 2)
 const quota = megabytes.transform((bytes) => (bytes === 0 ? Infinity : bytes))
+
+const SAMPLED_PART = 'must be a part of the traces from 0 to 1'
 
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -124,6 +127,13 @@ const Environment = z.object({
       'must be trace, debug, info, warn, error, fatal or silent',
     )
     .default('info'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl('must be the address of a receiver of OTLP over HTTP').optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .regex(/^[\w-]+=[^,]*(?:,\s*[\w-]+=[^,]*)*$/, 'must be headers such as api-key=secret, separated by a comma')
+    .default(''),
+  OTEL_SERVICE_NAME: z.string().min(1).default('parley'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number(SAMPLED_PART).min(0, SAMPLED_PART).max(1, SAMPLED_PART).default(0.01),
   LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], 'must be auto, json or pretty').default('auto'),
 })
 
@@ -165,6 +175,8 @@ export type Config = {
   diskFreeBytesMin: number | undefined
   /** The number of worker threads for computations over customers' data. */
   computeThreads: number
+  /** The receiver of traces; undefined for none. */
+  tracing: TracingSettings | undefined
   /** The environment for programs that this process starts. */
   environment: NodeJS.ProcessEnv
   logLevel: z.infer<typeof Environment>['LOG_LEVEL']
@@ -237,6 +249,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     quotas: { mediaBytes: env.MEDIA_QUOTA_MB, webhookBytes: env.WEBHOOK_QUOTA_MB },
     diskFreeBytesMin: env.DISK_FREE_MIN_MB,
     computeThreads: env.COMPUTE_THREADS,
+    tracing: toTracing(env),
     environment,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
@@ -253,6 +266,18 @@ function toS3(env: z.infer<typeof Environment>): S3Settings | undefined {
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (!endpoint || !bucket || !accessKeyId || !secretAccessKey) return undefined
   return { endpoint, bucket, region, accessKeyId, secretAccessKey }
+}
+
+function toTracing(env: z.infer<typeof Environment>): TracingSettings | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env
+  if (endpoint === undefined) return undefined
+  const pairs = headers === '' ? [] : headers.split(',').map((pair) => pair.trim().split(/=(.*)/s))
+  return {
+    endpoint,
+    headers: Object.fromEntries(pairs.map(([name = '', value = '']) => [name, decodeURIComponent(value)])),
+    serviceName: env.OTEL_SERVICE_NAME,
+    sampledPart: env.OTEL_TRACES_SAMPLER_ARG,
+  }
 }
 
 function toPools(env: z.infer<typeof Environment>) {

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Config } from './config.ts'
+import { VERSION } from './http/version.ts'
 import { bundleWorker } from './platform/compute/bundle-worker.ts'
 import { ComputePool } from './platform/compute/compute-pool.ts'
 import { openPools, type Pools } from './platform/database/pools/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { WakeupQueue } from './platform/jobs/wakeup-queue.ts'
-import type { Logger } from './platform/log.ts'
+import { type Logger, toProcessFields } from './platform/log.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
 import { PostgresNotifications } from './platform/notifications/postgres.ts'
@@ -21,6 +22,7 @@ import { ExpiringCache } from './platform/concurrency/expiring-cache.ts'
 import { SharedObjects } from './platform/concurrency/shared-objects.ts'
 import { createSingleFlight } from './platform/concurrency/batcher.ts'
 import { addMs, type Clock, HOUR } from './platform/time.ts'
+import { openTracing } from './platform/tracing/tracing.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { DeletedWorkspaces } from './scope/deleted-workspaces.ts'
 import { type Dependencies, PORTIONS } from './scope/dependencies.ts'
@@ -78,6 +80,8 @@ export async function openDependencies(
   }
   try {
     const { dataDir, redisUrl } = config
+    const tracing = await openTracing(config.tracing, { log, process: toProcessFields(config.roles, VERSION) })
+    closers.push(() => tracing?.close())
     const database = await findDatabase(config, log)
     const { url, sessionUrl, isPooled } = database
     closers.push(() => database.close())
@@ -98,19 +102,17 @@ export async function openDependencies(
     const secrets = new Secrets(config.secretKeys ?? (await loadOrCreateSecretKeys(dataDir)))
     const mail = config.smtpUrl === undefined ? fileMail(join(dataDir, 'mail'), log) : smtpMail(config.smtpUrl)
     const storage = await openStorage(config, { log, clock })
-    const worker = await bundleWorker(COMPUTE_WORKER, join(dataDir, 'tmp'))
-    const computePool = new ComputePool({ worker, threads: config.computeThreads, log })
+    const computePool = await openComputePool(config, log)
     closers.push(() => computePool.close())
     return {
       connections: pools.engine,
       pools,
       clock,
       log,
+      tracing,
       jobs,
       notifications,
-      singleFlight: createSingleFlight(),
-      shared: new SharedObjects(),
-      cache: new ExpiringCache(),
+      ...createCaches(),
       deletedWorkspaces: new DeletedWorkspaces(notifications),
       secrets,
       mail,
@@ -127,6 +129,15 @@ export async function openDependencies(
     await close().catch(logCloseFailure(log))
     throw error
   }
+}
+
+function createCaches(): Pick<Dependencies, 'singleFlight' | 'shared' | 'cache'> {
+  return { singleFlight: createSingleFlight(), shared: new SharedObjects(), cache: new ExpiringCache() }
+}
+
+async function openComputePool({ dataDir, computeThreads }: Config, log: Logger): Promise<ComputePool> {
+  const worker = await bundleWorker(COMPUTE_WORKER, join(dataDir, 'tmp'))
+  return new ComputePool({ worker, threads: computeThreads, log })
 }
 
 /** Opens the stored files, and the folder of those that are being received. */

@@ -381,6 +381,9 @@ describe('architecture: size', () => {
 /** Libraries that few processes or requests need, with `import()`, so that the others start without them. */
 const LOADED_WHEN_NEEDED = [
   '@modelcontextprotocol/server',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
   '@zxcvbn-ts/language-common',
   'file-type',
   'marked',

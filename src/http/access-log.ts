@@ -15,17 +15,15 @@ import { toLogFields } from './log-fields.ts'
 import { listOperations, listProcedures } from './rest.ts'
 
 /**
- * Logs one line per request: method and path, never content. The query string is left out, as it may contain tokens, and
- * so is every part of the path that is neither an ID nor a word of the API.
+ * Logs one line per request: method and path, never content. The query string is left out, as it may contain tokens.
  */
-export function accessLog(log: Logger, router: AppRouter): Middleware {
-  const words = listWords(router)
+export function accessLog(log: Logger, maskPath: (path: string) => string): Middleware {
   return async function logRequest(ctx, next) {
     const startedAt = performance.now()
     await next()
     const logLine = () => {
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10
-      const request = { ...toLogFields(ctx), method: ctx.method, path: maskPath(ctx.path, words) }
+      const request = { ...toLogFields(ctx), method: ctx.method, path: maskPath(ctx.path) }
       // Orchestrators and load balancers ask all the time.
       const level = isHealthCheck(ctx.path) ? 'debug' : 'info'
       // Clients may leave before they have an answer, which may have cost as much.
@@ -39,9 +37,11 @@ export function accessLog(log: Logger, router: AppRouter): Middleware {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-function maskPath(path: string, words: ReadonlySet<string>): string {
+/** Creates the function that leaves out every part of a path that is neither an ID nor a word of the API. */
+export function createPathMask(router: AppRouter): (path: string) => string {
+  const words = listWords(router)
   const mask = (part: string) => (words.has(part) || UUID.test(part) ? part : '*')
-  return path.slice(0, 500).replaceAll(/[^/,]+/g, mask)
+  return (path) => path.slice(0, 500).replaceAll(/[^/,]+/g, mask)
 }
 
 function listWords(router: AppRouter): ReadonlySet<string> {

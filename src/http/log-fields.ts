@@ -1,9 +1,12 @@
 import type { Context } from 'koa'
+import { findSpan } from './trace-requests.ts'
 
 /** Fields of the lines about a request. The workspace is the one whose data it reads or changes, once that is known. */
-export function toLogFields({ state }: Context): { requestId: string; tenantId?: string } {
-  const { requestId, tenantId } = state
-  return tenantId === undefined ? { requestId } : { requestId, tenantId }
+export function toLogFields(ctx: Context): { requestId: string; tenantId?: string; traceId?: string } {
+  const { requestId, tenantId } = ctx.state
+  const traceId = findSpan(ctx)?.traceId
+  const named = tenantId === undefined ? { requestId } : { requestId, tenantId }
+  return traceId === undefined ? named : { ...named, traceId }
 }
 
 /** Names the workspace of a request, after its access was checked. */

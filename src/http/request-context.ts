@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { addressKey, clientNetwork } from '../platform/client-address.ts'
 import type { Logger } from '../platform/log.ts'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
+import type { Span } from '../platform/tracing/span.ts'
 import type { Scope } from '../scope/scope.ts'
 import { BatchBudget } from '../trpc/batch-budget.ts'
 import type { RequestContext, Transport } from '../trpc/context.ts'
@@ -9,6 +10,7 @@ import { callerId, type KeyCaller, type UserCaller } from '../trpc/caller.ts'
 import { findKey } from './api-key.ts'
 import { setWorkspace, toLogFields } from './log-fields.ts'
 import type { Admission } from './load/admission.ts'
+import { findSpan } from './trace-requests.ts'
 
 const SESSION_COOKIE = 'session_token'
 const TWO_FACTOR_COOKIE = 'two_factor'
@@ -21,9 +23,9 @@ export type Identify = (claim: {
 
 type OpenScope = RequestContext['openScope']
 
-/** The parts of a context that are the same for all requests. `openScope` gets the network of the client as well. */
+/** The parts of a context that are the same for all requests. `openScope` gets the origin of the request as well. */
 export type RequestScopes = Pick<RequestContext, 'system' | 'auth'> & {
-  openScope(network: string, ...call: Parameters<OpenScope>): Scope
+  openScope(origin: { network: string; span: Span | undefined }, ...call: Parameters<OpenScope>): Scope
 }
 
 type Dependencies = {
@@ -53,7 +55,7 @@ export function createContexts({ log, limits, admission, resolveAddress, identif
     return {
       requestId,
       ...scopes,
-      openScope: (...call) => scopes.openScope(clientNetwork(key), ...call),
+      openScope: (...call) => scopes.openScope({ network: clientNetwork(key), span: findSpan(ctx) }, ...call),
       log: log.child(toLogFields(ctx)),
       caller: identity?.caller ?? null,
       key: apiKey,

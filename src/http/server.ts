@@ -2,10 +2,11 @@ import type { Server } from 'node:http'
 import Koa from 'koa'
 import type { RateLimits } from '../platform/rate-limit/rate-limits.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import type { AppRouter } from '../router.ts'
 import { identifyApiKey, type IdentifyKey } from './api-key.ts'
 import { ApiRoutes } from './api-routes.ts'
-import { accessLog } from './access-log.ts'
+import { accessLog, createPathMask } from './access-log.ts'
 import { Admission } from './load/admission.ts'
 import { BodyBudget, boundBodies } from './load/body-budget.ts'
 import { canonicalPath } from './security/canonical-path.ts'
@@ -30,6 +31,7 @@ import { mcpEndpoint } from './mcp/mcp-endpoint.ts'
 import { requestId } from './request-id.ts'
 import { eventsRoute } from './subscriptions/events-route.ts'
 import { addOperations } from './rest.ts'
+import { traceRequests } from './trace-requests.ts'
 import { addUploads, type UploadRoute } from './upload-routes.ts'
 import { WebhookGuard } from './webhook-guard.ts'
 import {
@@ -42,6 +44,7 @@ import {
 export type HttpDependencies = {
   router: AppRouter
   log: Logger
+  tracing: Tracing | undefined
   limits: RateLimits
   findReadinessProblem: ReadinessProblem
   providerWebhooks: ProviderWebhooks
@@ -64,7 +67,7 @@ export type HttpDependencies = {
 
 /** Creates the Koa server. The middleware is listed in the order in which it runs. */
 export function createHttpServer(dependencies: HttpDependencies): Server {
-  const { router, log } = dependencies
+  const { router, log, tracing } = dependencies
   const admission = new Admission(log)
   const contexts = createContexts({ ...dependencies, admission })
   const routes = new ApiRoutes()
@@ -78,7 +81,9 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   const unsent = new UnsentAnswers({ admission })
   const koa = new Koa()
   koa.use(requestId())
-  koa.use(accessLog(log, router))
+  const maskPath = createPathMask(router)
+  if (tracing) koa.use(traceRequests(tracing, maskPath))
+  koa.use(accessLog(log, maskPath))
   koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())

@@ -1,9 +1,11 @@
 import type { Context, Middleware } from 'koa'
 import { NotFoundError, UnauthorizedError } from '../platform/errors.ts'
+import type { Span } from '../platform/tracing/span.ts'
 import { TransportError } from '../trpc/errors.ts'
 import { PROVIDER_WEBHOOK_PATH, WORKFLOW_WEBHOOK_PATH } from './paths.ts'
 import { BODY_BYTES_MAX, readBytes } from './load/read-body.ts'
 import { setWorkspace } from './log-fields.ts'
+import { findSpan } from './trace-requests.ts'
 import type { WebhookGuard } from './webhook-guard.ts'
 
 /** Webhooks of the channels' providers: raw bytes and headers in, a plain answer out. */
@@ -17,6 +19,7 @@ export type ProviderWebhooks = {
     header: (name: string) => string
     body: Buffer
     setWorkspace: (tenantId: string) => void
+    span: Span | undefined
   }): Promise<{ status: number; body: string; type: string }>
 }
 
@@ -28,6 +31,7 @@ export type WorkflowWebhooks = {
     header: (name: string) => string
     body: Buffer
     setWorkspace: (tenantId: string) => void
+    span: Span | undefined
   }): Promise<{ status: number; body: object }>
 }
 
@@ -53,6 +57,7 @@ export function providerWebhookRoutes({ isKnown, handle }: ProviderWebhooks, gua
           header: (name) => ctx.get(name),
           body: method === 'POST' ? await readBytes(ctx, PROVIDER_BYTES_MAX) : Buffer.alloc(0),
           setWorkspace: (tenantId) => setWorkspace(ctx, tenantId),
+          span: findSpan(ctx),
         }),
     })
     ctx.status = answer.status
@@ -81,6 +86,7 @@ export function workflowWebhookRoutes({ isKnown, handle }: WorkflowWebhooks, gua
           header: (name) => ctx.get(name),
           body: await readBytes(ctx, BODY_BYTES_MAX),
           setWorkspace: (tenantId) => setWorkspace(ctx, tenantId),
+          span: findSpan(ctx),
         }),
     })
     ctx.status = answer.status

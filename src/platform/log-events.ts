@@ -62,6 +62,8 @@ export const LOG_EVENTS = {
     'A message was sent and its outcome could not be stored: it becomes `delivery_unknown` and is not sent again.',
   shutdown_failed: 'The process ended without closing everything. What was in flight is found again by others.',
   statuses_late: 'Delivery statuses, or further messages of a channel, wait for the periodic task.',
+  traces_not_sent:
+    'Spans could not be sent to `OTEL_EXPORTER_OTLP_ENDPOINT` and are lost. Nothing else is affected. Check the receiver.',
   unhandled_rejection: 'A programming error. Report it.',
   webhook_failed: 'A call of the provider could not be processed. It is kept and processed again.',
   workflow_broken:

@@ -11,6 +11,8 @@ import type { SingleFlight } from '../platform/concurrency/batcher.ts'
 import type { DiskSpace } from '../platform/files/disk-space.ts'
 import type { Notifications } from '../platform/notifications/notifications.ts'
 import type { Clock } from '../platform/time.ts'
+import type { FindSpan, Span } from '../platform/tracing/span.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import type { Event } from './event-types.ts'
 import type { AuditEntry } from './audit-entry.ts'
 import type { DeletedWorkspaces } from './deleted-workspaces.ts'
@@ -73,6 +75,8 @@ export type Dependencies = {
   connections: DatabaseSource
   clock: Clock
   log: Logger
+  /** Undefined if no traces are exported. */
+  tracing: Tracing | undefined
   jobs: JobQueue
   notifications: Pick<Notifications, 'publish' | 'subscribe'>
   singleFlight: SingleFlight
@@ -107,6 +111,10 @@ export type ScopeOptions = {
   ending?: Ending
   /** The audit event of the call, which each outermost transaction writes. */
   audit?: AuditEntry | undefined
+  /** The span of the request. */
+  span?: Span | undefined
+  /** Finds the span that new work belongs to, if there is none of a request. */
+  findSpan?: FindSpan | undefined
 }
 
 export type TransactionOptions = {
@@ -114,4 +122,6 @@ export type TransactionOptions = {
   lockTimeoutMs?: number
   /** Number of items of short work without inner transactions, which may share a transaction with that of other tenants. */
   size?: number
+  /** Finds the span that new work of the transaction belongs to, by default that of the request. */
+  findSpan?: FindSpan | undefined
 }

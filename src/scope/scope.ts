@@ -14,6 +14,8 @@ import type { Logger } from '../platform/log.ts'
 import type { ComputeTask } from '../platform/compute/compute-task.ts'
 import type { Secrets } from '../platform/security/secrets.ts'
 import { retry } from '../platform/concurrency/retry.ts'
+import type { FindSpan, Span } from '../platform/tracing/span.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import type { AuditEntry } from './audit-entry.ts'
 import { isOpenSql } from './deleted-workspaces.ts'
 import {
@@ -40,16 +42,20 @@ export class Scope {
   readonly #db: Database
   readonly #dependencies: Dependencies
   readonly #ending: Ending | undefined
+  readonly #span: Span | undefined
+  readonly #findSpan: FindSpan | undefined
   #log: Logger | undefined
 
   constructor(
     dependencies: Dependencies,
     tenantId: string,
     actor: Actor,
-    { signal, ending, audit }: ScopeOptions = {},
+    { signal, ending, audit, span, findSpan }: ScopeOptions = {},
   ) {
     this.#dependencies = dependencies
     this.#ending = ending
+    this.#span = span
+    this.#findSpan = findSpan
     this.tenantId = tenantId
     this.actor = actor
     this.#db = dependencies.connections.forWork({ workspaceId: tenantId, signal })
@@ -63,7 +69,22 @@ export class Scope {
 
   /** Writes lines that name the workspace. */
   get log(): Logger {
-    return (this.#log ??= this.#dependencies.log.child({ tenantId: this.tenantId }))
+    const { tenantId } = this
+    return (this.#log ??= this.#dependencies.log.child(
+      this.#span ? { tenantId, traceId: this.#span.traceId } : { tenantId },
+    ))
+  }
+
+  /** Opens spans of work that other processes handed over; undefined if no traces are exported. */
+  get tracing(): Tracing | undefined {
+    return this.#dependencies.tracing
+  }
+
+  /** Returns the column of a new row under which the work for it continues the present trace, if there is one. */
+  traceColumn(mailboxId: string): { traceparent?: string } {
+    const span = this.#findSpan ? this.#findSpan(mailboxId) : this.#span
+    const traceparent = span?.traceparent
+    return traceparent === undefined ? {} : { traceparent }
   }
 
   now(): Date {
@@ -134,7 +155,8 @@ export class Scope {
     return retry(() => this.#transact(work, options), { isRetryable, attemptsMax: 3, delayMs: 20 })
   }
 
-  async #transact<T>(work: (tx: Scope) => Promise<T>, { lockTimeoutMs, size }: TransactionOptions): Promise<T> {
+  async #transact<T>(work: (tx: Scope) => Promise<T>, options: TransactionOptions): Promise<T> {
+    const { lockTimeoutMs, size, findSpan = this.#findSpan } = options
     if (this.#ending?.isShared) throw new SharedTransactionError('A shared transaction has no inner ones')
     let announce = () => {}
     const run = async (db: Database, isShared: boolean) => {
@@ -143,7 +165,8 @@ export class Scope {
       const ending: Ending = { events: [], outdatedKeys: [], isShared }
       const jobs = collectJobs()
       const dependencies = { ...this.#dependencies, connections: singleDatabase(db), jobs }
-      const tx = new Scope(dependencies, this.tenantId, this.actor, { ending, audit: this.audit })
+      const scopeOptions = { ending, audit: this.audit, span: this.#span, findSpan }
+      const tx = new Scope(dependencies, this.tenantId, this.actor, scopeOptions)
       const result = await work(tx)
       const stored = leaveToCommit(this.#writeRecords(db, ending, result))
       announce = () => this.#announce(ending, jobs.collected)

@@ -19,6 +19,7 @@ import { Scope } from './scope.ts'
 export class SystemScope {
   readonly db: Database
   readonly log: Logger
+  readonly tracing: Dependencies['tracing']
   readonly secrets: Secrets
   readonly mail: Mailer
   readonly notifications: Dependencies['notifications']
@@ -30,6 +31,7 @@ export class SystemScope {
     this.#dependencies = dependencies
     this.db = dependencies.connections.db
     this.log = dependencies.log
+    this.tracing = dependencies.tracing
     this.secrets = dependencies.secrets
     this.mail = dependencies.mail
     this.notifications = dependencies.notifications
@@ -66,9 +68,9 @@ export class SystemScope {
   forTenant(
     tenantId: string,
     actor: Actor = { type: 'system', id: null, name: null },
-    { audit }: Pick<ScopeOptions, 'audit'> = {},
+    { audit, span }: Pick<ScopeOptions, 'audit' | 'span'> = {},
   ): Scope {
-    return new Scope(this.#dependencies, tenantId, actor, { audit })
+    return new Scope(this.#dependencies, tenantId, actor, { audit, span })
   }
 
   transaction<T>(work: (tx: SystemScope) => Promise<T>): Promise<T> {

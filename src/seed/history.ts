@@ -40,6 +40,7 @@ export class History {
       connections: singleDatabase(tx),
       clock: this.#clock,
       log: createLogger('warn'),
+      tracing: undefined,
       jobs: this.#jobs,
       notifications,
       singleFlight: createSingleFlight(),

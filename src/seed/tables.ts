@@ -414,8 +414,9 @@ declare module 'knex/types/tables.js' {
         claim_count: number
         due_at: Date
         created_at: Date
+        traceparent: string | null
       },
-      'timeout_ms' | 'claim_count'
+      'timeout_ms' | 'claim_count' | 'traceparent'
     >
     first_contact_hours: Table<{ tenant_id: string; hour: Date; count: number }, never>
     first_contacts: Table<{ tenant_id: string; contact_id: string; counted_at: Date }, never>
@@ -548,8 +549,9 @@ declare module 'knex/types/tables.js' {
         due_at: Date
         retry_at: Date | null
         created_at: Date
+        traceparent: string | null
       },
-      'attempts' | 'retry_at'
+      'attempts' | 'retry_at' | 'traceparent'
     >
     media: Table<
       {
@@ -681,8 +683,9 @@ declare module 'knex/types/tables.js' {
         not_before: Date
         leased_at: Date | null
         created_at: Date
+        traceparent: string | null
       },
-      'priority' | 'attempts' | 'leased_at'
+      'priority' | 'attempts' | 'leased_at' | 'traceparent'
     >
     password_reset_requests: Table<
       { email: string; page: string | null; attempts: number; due_at: Date },

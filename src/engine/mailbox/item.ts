@@ -23,6 +23,8 @@ export type MailboxItem = {
   mailbox: Mailbox
   attempts: number
   message?: MessageFacts | undefined
+  /** Context of the trace that the item continues, if it continues one. */
+  traceparent?: string | null
 } & ItemContent
 
 /** An item to put into a mailbox. It is not processed before `dueAt`. */

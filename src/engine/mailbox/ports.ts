@@ -74,5 +74,7 @@ export type ItemFailure = {
   itemId: string
   /** The run that the item is about, if it is about one. */
   runId?: string
+  /** The trace of the failure, if one is exported. */
+  traceId?: string
   isDeadLettered: boolean
 }

@@ -15,7 +15,7 @@ import { type Changes, collectChanges } from './collect-changes.ts'
 import type { EvaluatedEvent, Evaluation } from '../../engine/model/evaluation.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { groupBy } from '../../platform/group-by.ts'
-import type { StoredRun } from '../../engine/model/stored-run.ts'
+import { runMailbox, type StoredRun } from '../../engine/model/stored-run.ts'
 import type { StepRecord } from '../../engine/model/run.ts'
 import type { Event } from '../../scope/event-types.ts'
 
@@ -51,7 +51,7 @@ export async function applyAdvance(
     await applyChanges(tx, changes)
     await requestCalls(
       tx,
-      calls.map(({ run, call }) => ({ runId: run.state.id, ...call })),
+      calls.map(({ run, call }) => ({ runId: run.state.id, mailbox: runMailbox(run), ...call })),
     )
     await recordEvaluations(tx, evaluated)
     await tx.record(...toRunEvents(runs, steps))

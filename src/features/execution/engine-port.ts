@@ -24,6 +24,7 @@ import { countCascades, loadActiveRuns, saveRuns, saveSteps, saveWaits } from '.
 import type { StoreTransaction } from '../automation/store/store-transaction.ts'
 import { storeDeadLetter } from '../dead-letters/store-dead-letter.ts'
 import { withResources } from '../templates/load-resources.ts'
+import { AdvanceSpans } from './advance-spans.ts'
 import { applyAdvance } from './apply-advance.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { SendsAfterCommit } from './send-after-commit.ts'
@@ -61,12 +62,14 @@ export const decisionPort: DecisionPort<Scope> = {
 /** Messages of a transaction are sent right after its commit if `control` lets this process do so, and else by a job. */
 export function enginePort(system: SystemScope, control: JobControl = {}): EnginePort<Scope> {
   const sends = new SendsAfterCommit(system, control)
-  return {
+  const spans = system.tracing && new AdvanceSpans(system.tracing)
+  const port: EnginePort<Scope> = {
     ...decisionPort,
     apply: (tx, advance, saveSteps) =>
       applyAdvance(tx, advance, { saveSteps, deliver: (_, messages) => sends.claim(tx, messages) }),
     listDueMailboxes: (tenantId, limit) => listDueMailboxes(system.forTenant(tenantId), limit),
-    transaction: (tenantId, work, options = {}) => sends.transact(tenantId, work, options),
+    transaction: (tenantId, work, options = {}) =>
+      sends.transact(tenantId, work, { ...options, findSpan: spans?.find }),
     split: async (mailboxes, run) => [...(await splitOnFailure(mailboxes, { toKey: ({ id }) => id, run })).keys()],
     isTransient,
     deadLetter: storeDeadLetter,
@@ -77,6 +80,7 @@ export function enginePort(system: SystemScope, control: JobControl = {}): Engin
       else system.log.error({ event: 'mailbox_failed', ...fields }, 'failed to advance a mailbox')
     },
   }
+  return spans ? spans.record(port) : port
 }
 
 /** Advances a tenant's mailboxes. Safe to run in parallel: a mailbox is locked, and its items are claimed once. */

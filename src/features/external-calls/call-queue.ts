@@ -28,6 +28,8 @@ export type ClaimedCall = NewCall & {
   mailbox: Mailbox
   contactId: string | null
   conversationId: string | null
+  /** Context of the trace that the call continues. */
+  traceparent: string | null
   /** Number of claims so far, this one included. Only the last claimer can record a result. */
   claimCount: number
 }
@@ -44,10 +46,10 @@ export type Executor = (scope: Scope, call: ClaimedCall, signal: AbortSignal) =>
 export type ExecutionResult = ExternalResult | { complete: (tx: Scope) => Promise<ExternalResult> }
 
 /** Stores calls, in the transaction that makes their runs wait for the results. */
-export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
+export async function requestCalls(tx: Scope, calls: (NewCall & { mailbox: Mailbox })[]): Promise<void> {
   if (calls.length === 0) return
   const now = tx.now()
-  const rows = calls.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request }) => ({
+  const rows = calls.map(({ runId, stepId, stepIndex, attempt, epoch, timeoutMs, request, mailbox }) => ({
     runId,
     stepIndex,
     attempt,
@@ -58,6 +60,7 @@ export async function requestCalls(tx: Scope, calls: NewCall[]): Promise<void> {
     // Calls are claimed in the order of this time, and no call depends on an earlier one.
     dueAt: addMs(now, -CLOCK_TOLERANCE_MS),
     createdAt: now,
+    ...tx.traceColumn(mailbox.id),
   }))
   await tx.sql('requestCalls')`${insertRowsSql('external_calls', tx.tenantId, rows)}`
   tx.enqueue(executeJob(tx.tenantId))
@@ -99,7 +102,7 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
      where e.tenant_id = ${scope.tenantId} and e.run_id = due.run_id and e.step_index = due.step_index
        and e.attempt = due.attempt and due.is_awaited
      returning e.run_id, due.contact_id, due.conversation_id, due.mailbox_run_id,
-       e.step_id, e.step_index, e.attempt, e.epoch, e.claim_count, e.timeout_ms, e.request`
+       e.step_id, e.step_index, e.attempt, e.epoch, e.claim_count, e.timeout_ms, e.request, e.traceparent`
   return rows.map(({ mailboxRunId, ...row }) => ({
     ...row,
     mailbox: toMailbox({ ...row, id: row.runId, mailboxRunId }),

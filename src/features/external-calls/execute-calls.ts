@@ -4,6 +4,7 @@ import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import type { Job, JobControl, Work } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
+import type { Span } from '../../platform/tracing/span.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { claimCalls, type ClaimedCall, LEASE_MS, type ExecutionResult } from './call-queue.ts'
@@ -58,8 +59,8 @@ async function executeCall(system: SystemScope, tenantId: string, call: ClaimedC
   const scope = system.forTenant(tenantId, { type: 'run', id: runId, name: null })
   try {
     const leasedUntil = addMs(scope.now(), LEASE_MS)
-    const execution = await execute(scope, call)
-    const isCompleted = await retry(() => completeCall(scope, call, execution), {
+    const { execution, span } = await executeInSpan(scope, call)
+    const isCompleted = await retry(() => completeCall(scope, call, execution, span), {
       isRetryable: isTransient,
       mayContinue: () => scope.now() < leasedUntil,
       attemptsMax: COMPLETE_ATTEMPTS_MAX,
@@ -73,6 +74,22 @@ async function executeCall(system: SystemScope, tenantId: string, call: ClaimedC
       'failed to record the result of an external call',
     )
   }
+}
+
+/** Returns the result with its span, which the run goes on in. */
+async function executeInSpan(
+  scope: Scope,
+  call: ClaimedCall,
+): Promise<{ execution: ExecutionResult; span: Span | undefined }> {
+  const { tracing, tenantId } = scope
+  const { runId, stepId, attempt, request, traceparent } = call
+  const about = { 'parley.tenant_id': tenantId, 'parley.run_id': runId, 'parley.step_id': stepId }
+  const attributes = { ...about, 'parley.call_type': String(request['type']), 'parley.attempt': attempt }
+  const span = tracing?.resume(traceparent, 'external.call', attributes) ?? tracing?.child('external.call', attributes)
+  const execution = await execute(scope, call)
+  if ('ok' in execution && !execution.ok) span?.fail(execution.error.code)
+  span?.end()
+  return { execution, span }
 }
 
 async function execute(scope: Scope, call: ClaimedCall): Promise<ExecutionResult> {
@@ -110,9 +127,14 @@ function toFailedResult(code: string, message: string): ExternalResult {
  * Passes the result to the run and deletes the call, in one transaction. Returns false if this worker no longer owns the
  * call: it was deleted, or claimed again after its lease expired.
  */
-export function completeCall(scope: Scope, call: ClaimedCall, execution: ExecutionResult): Promise<boolean> {
+export function completeCall(
+  scope: Scope,
+  call: ClaimedCall,
+  execution: ExecutionResult,
+  span?: Span,
+): Promise<boolean> {
   const { runId, mailbox, epoch, stepIndex, attempt, claimCount } = call
-  return scope.transaction(async (tx) => {
+  const complete = async (tx: Scope) => {
     // An execution that changes our tables takes its locks in the order of advancing a run.
     if ('complete' in execution) await lockMailboxes(tx, [mailbox])
     const deleted = await tx.sql('deleteCall')`
@@ -124,5 +146,6 @@ export function completeCall(scope: Scope, call: ClaimedCall, execution: Executi
     await putItems(tx, [{ id: newId(), mailbox, kind: 'result', payload }])
     tx.enqueue(advanceJob(tx.tenantId))
     return true
-  })
+  }
+  return scope.transaction(complete, span ? { findSpan: () => span } : {})
 }

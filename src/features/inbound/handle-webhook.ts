@@ -8,6 +8,7 @@ import {
   UnavailableError,
 } from '../../platform/errors.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
+import { type Span, withSpan } from '../../platform/tracing/span.ts'
 import { describeFailure } from '../dead-letters/store-dead-letter.ts'
 import { keepFailedWebhook, type RawWebhook, toOutcome, toWebhookId } from '../provider-webhooks/keep-webhooks.ts'
 import { type InboundChannel, reloadInboundChannel } from './find-inbound-channel.ts'
@@ -22,6 +23,7 @@ type WebhookCall = {
   body: Buffer
   /** Names the workspace of a call, for its lines in the log. */
   setWorkspace: (tenantId: string) => void
+  span: Span | undefined
 }
 
 type WebhookLimits = Pick<RateLimits, 'chargeWebhook' | 'mayKeepWebhook'>
@@ -72,7 +74,10 @@ export async function handleWebhook(
   await chargeChannel(limits, channel.id, call.body.length)
   const isBodyKept = await limits.mayKeepWebhook(scope.tenantId, call.body.length)
   try {
-    await keepAndProcess(batcher, target, { body: call.body, isBodyKept })
+    const about = { 'parley.tenant_id': scope.tenantId, 'parley.channel_id': channel.id }
+    await withSpan(call.span, 'webhook.store', about, (span) =>
+      keepAndProcess(batcher, target, { body: call.body, isBodyKept, span }),
+    )
   } catch (error) {
     // Another process may have deleted the channel.
     await reloadInboundChannel(target)
@@ -91,14 +96,14 @@ export async function handleWebhook(
 async function keepAndProcess(
   batcher: InboundBatcher,
   target: InboundChannel,
-  { body, isBodyKept }: { body: Buffer; isBodyKept: boolean },
+  { body, isBodyKept, span }: { body: Buffer; isBodyKept: boolean; span: Span | undefined },
 ): Promise<void> {
   const { scope, channel } = target
   const webhook: RawWebhook = { id: toWebhookId(channel.id, body), body: isBodyKept ? body : NO_BODY, outcome: null }
   try {
     const inbound = channel.adapter.parse(body)
     webhook.outcome = toOutcome(inbound)
-    await batcher.store(target, { inbound, webhook })
+    await batcher.store(target, { inbound, webhook, span })
   } catch (error) {
     if (isOutage(error)) throw error
     if (isContention(error)) throw lockedError(error)
@@ -109,8 +114,9 @@ async function keepAndProcess(
       error: describeFailure(error),
     })
     if (isInvalid) throw error
+    span?.fail(error)
     scope.log.error(
-      { event: 'webhook_failed', err: error, channelId: channel.id, webhookId: webhook.id },
+      { event: 'webhook_failed', err: error, channelId: channel.id, webhookId: webhook.id, traceId: span?.traceId },
       'a webhook could not be processed',
     )
   }

@@ -1,5 +1,6 @@
 import type { Inbound } from '../../channels/channel.ts'
 import { Batcher } from '../../platform/concurrency/batcher.ts'
+import type { Span } from '../../platform/tracing/span.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import { findInboundChannel, type InboundChannel } from './find-inbound-channel.ts'
@@ -9,7 +10,10 @@ import { PART_KINDS, type Parts, storeCall, storeParts } from './store-parts.ts'
 export type InboundBatcher = {
   findChannel(channelId: string): Promise<InboundChannel>
   /** @throws the error of an outage, or else that of the first part that cannot be stored; UnavailableError */
-  store(channel: InboundChannel, call: { inbound: Inbound; webhook: RawWebhook }): Promise<void>
+  store(
+    channel: InboundChannel,
+    call: { inbound: Inbound; webhook: RawWebhook; span?: Span | undefined },
+  ): Promise<void>
 }
 
 const BATCH_MAX = 50
@@ -32,9 +36,9 @@ export function createInboundBatcher(system: SystemScope): InboundBatcher {
   )
   return {
     findChannel: (channelId) => findInboundChannel(system, channelId),
-    store: (target, { inbound, webhook }) =>
+    store: (target, { inbound, webhook, span }) =>
       storeCall(inbound, webhook, async (kind, parts) =>
-        batchers.get(kind)?.do(`${target.scope.tenantId} ${target.channel.id}`, { target, ...parts }),
+        batchers.get(kind)?.do(`${target.scope.tenantId} ${target.channel.id}`, { target, ...parts, span }),
       ),
   }
 }

@@ -1,5 +1,6 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import type { ItemContent } from '../../engine/mailbox/item.ts'
+import type { FindSpan, Span } from '../../platform/tracing/span.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Event } from '../../scope/event-types.ts'
 import { advanceJob } from '../automation/jobs.ts'
@@ -22,6 +23,8 @@ type NewMessages = {
   messages: InboundMessage[]
   /** Webhook calls in which the messages arrived, which are kept. */
   webhooks?: RawWebhook[]
+  /** Spans of these calls, by message. */
+  spans?: ReadonlyMap<object, Span>
   lockTimeoutMs?: number
 }
 
@@ -32,10 +35,12 @@ type NewMessages = {
  */
 export async function receiveMessages(
   scope: Scope,
-  { channelId, messages, webhooks = [], ...options }: NewMessages,
+  { channelId, messages, webhooks = [], spans, ...options }: NewMessages,
 ): Promise<ReceivedMessage[]> {
   if (messages.length === 0) return []
   const keywordSettings = await loadCachedKeywordSettings(scope)
+  const byConversation = new Map<string, Span>()
+  const findSpan: FindSpan = (conversationId) => byConversation.get(conversationId)
   return scope.transaction(
     async (tx) => {
       const senders = await resolveSenders(
@@ -49,6 +54,10 @@ export async function receiveMessages(
       const candidates = messages.flatMap((message) =>
         prepare(message, { channelId, senders, conversations, newestIds }),
       )
+      for (const { message, conversation } of spans?.size ? candidates : []) {
+        const span = spans?.get(message)
+        if (span) byConversation.set(conversation.conversationId, span)
+      }
       const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
       if (inserted.length > 0) {
         const found = findConsentKeywords(keywordSettings, inserted)
@@ -68,7 +77,7 @@ export async function receiveMessages(
       }
       return toReceived(tx, { channelId, candidates, inserted })
     },
-    { size: messages.length, ...options },
+    { size: messages.length, ...options, ...(spans?.size ? { findSpan } : {}) },
   )
 }
 

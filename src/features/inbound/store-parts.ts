@@ -1,6 +1,7 @@
 import { emptyInbound, type Inbound, type InboundMessage, type StatusUpdate } from '../../channels/channel.ts'
 import { isContention, isOutage } from '../../platform/database/database.ts'
 import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
+import type { Span } from '../../platform/tracing/span.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { applyStatuses } from '../outbound/statuses/apply-statuses.ts'
 import type { RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
@@ -9,7 +10,14 @@ import type { InboundChannel } from './find-inbound-channel.ts'
 import { receiveMessages } from './receive-messages.ts'
 import { senderKey } from './resolve-senders.ts'
 
-type Batch<Item> = { channelId: string; items: Item[]; webhooks: RawWebhook[]; lockTimeoutMs?: number }
+type Batch<Item> = {
+  channelId: string
+  items: Item[]
+  webhooks: RawWebhook[]
+  /** The spans of the webhook calls in which the items arrived, if they are sampled. */
+  spans: ReadonlyMap<object, Span>
+  lockTimeoutMs?: number
+}
 
 /** Parts of webhook calls that one transaction stores. Those of one key stay in their order. */
 type PartKind<Item> = {
@@ -19,7 +27,7 @@ type PartKind<Item> = {
 }
 
 /** Parts of one webhook call, and the call itself if it is to be kept with them. */
-export type Parts = { items: object[]; webhook: RawWebhook | undefined }
+export type Parts = { items: object[]; webhook: RawWebhook | undefined; span?: Span | undefined }
 
 const MESSAGES: PartKind<InboundMessage> = {
   list: ({ messages }) => messages,
@@ -61,13 +69,14 @@ export async function storeParts(
   calls: Parts[],
 ): Promise<unknown[]> {
   const webhooks = new Map(calls.map(({ items, webhook }) => [items[0], webhook]))
+  const spans = new Map(calls.flatMap(({ items, span }) => (span?.isSampled ? items.map((item) => [item, span]) : [])))
   const failures = await splitOnFailure(
     calls.flatMap(({ items }) => items),
     {
       toKey: (item) => kind.toKey(item),
       run(items, options) {
         const withCalls = items.flatMap((item) => webhooks.get(item) ?? [])
-        return kind.store(scope, { channelId: channel.id, items, webhooks: withCalls, ...options })
+        return kind.store(scope, { channelId: channel.id, items, webhooks: withCalls, spans, ...options })
       },
     },
   )

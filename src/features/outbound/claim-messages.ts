@@ -4,6 +4,7 @@ import type { OutboundContent } from '../../message-content/content.ts'
 import { MINUTE } from '../../platform/time.ts'
 import { takeAddresses } from '../broadcast-recipients/take-addresses.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
+import type { Span } from '../../platform/tracing/span.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { findSendObstacle, type Recipient, type SendObstacle } from '../../channels/send-obstacle.ts'
 import { maySendSql } from '../channels/load-channel.ts'
@@ -23,6 +24,10 @@ export type ClaimedMessage = OutboundMessage &
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
     obstacle: SendObstacle | null
+    /** The run that sends the message; null for others. */
+    runId: string | null
+    /** The span of the claim, if the trace of the message is sampled. */
+    span: Span | undefined
   }
 
 /** Messages whose claim is committed, and the end of the claim. The signal ends uploads, but no send. */
@@ -41,6 +46,8 @@ type Row = MessageRef &
     windowExpiresAt: Date | null
     category: TemplateCategory | null
     senderType: string
+    runId: string | null
+    traceparent: string | null
   }
 
 /** Senders of messages that nobody writes by hand. */
@@ -61,6 +68,7 @@ export async function claimMessages(
   { channelId, limit, messageIds }: ClaimRequest,
 ): Promise<ClaimedMessage[]> {
   const now = tx.now()
+  const startedAt = performance.now()
   const isRequested = messageIds ? sqlFragment`and o.message_id = any(${messageIds})` : sqlFragment``
   const rows = await tx.sql<Row>('claimMessages')`
     with due as (
@@ -78,12 +86,12 @@ export async function claimMessages(
        update outbox o set leased_at = ${now}, attempts = attempts + 1 from locked
        where o.tenant_id = ${tx.tenantId} and o.conversation_id = locked.conversation_id and o.message_id = locked.id
          and o.not_before <= ${now}
-       returning o.message_id, o.attempts)
+       returning o.message_id, o.attempts, o.traceparent)
      update messages m set ${sqlText(statusSql('claim'))}, updated_at = ${now}
      from claimed, conversations cv, contacts c
      where m.tenant_id = ${tx.tenantId} and m.id = claimed.message_id and ${sqlText(allowsSql('claim'))}
        and cv.tenant_id = ${tx.tenantId} and cv.id = m.conversation_id and c.tenant_id = ${tx.tenantId} and c.id = m.contact_id
-     returning m.id as message_id, claimed.attempts as attempt,
+     returning m.id as message_id, claimed.attempts as attempt, claimed.traceparent, m.run_id,
        m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = ${tx.tenantId} and r.id = m.reply_to_id) as reply_to_provider_id,
        cv.window_expires_at, m.category, m.sender ->> 'type' as sender_type, c.blocked, c.marketing_consent, c.service_consent,
@@ -96,17 +104,29 @@ export async function claimMessages(
   const moved = await findMoved(tx, rows)
   // The statement returns them in any order.
   const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
-  return repliesFirst.map((row) => toClaimed(row, { hasMoved: moved.has(row.messageId), now }))
+  return repliesFirst.map((row) => ({
+    ...toClaimed(row, { hasMoved: moved.has(row.messageId), now }),
+    span: recordClaim(tx, row, startedAt),
+  }))
 }
 
-function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }): ClaimedMessage {
-  const { messageId, conversationId, contactId, recipientId, attempt, content, replyToProviderId } = row
+function recordClaim(tx: Scope, { traceparent, ...row }: Row, startedAt: number): Span | undefined {
+  if (traceparent === null) return undefined
+  const attributes = { 'parley.tenant_id': tx.tenantId, 'parley.message_id': row.messageId, 'parley.run_id': row.runId }
+  const span = tx.tracing?.resume(traceparent, 'outbox.claim', attributes, startedAt)
+  span?.end()
+  return span
+}
+
+function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }): Omit<ClaimedMessage, 'span'> {
+  const { messageId, conversationId, contactId, recipientId, attempt, content, replyToProviderId, runId } = row
   const { body, category, senderType, phone, userId, broadcastAddress, windowExpiresAt } = row
   return {
     messageId,
     conversationId,
     contactId,
     recipientId: recipientId ?? null,
+    runId,
     attempt,
     leasedAt: now,
     body: body ?? '',

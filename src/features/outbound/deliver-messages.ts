@@ -4,6 +4,7 @@ import { retry } from '../../platform/concurrency/retry.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
 import { NotFoundError } from '../../platform/errors.ts'
+import { withSpan } from '../../platform/tracing/span.ts'
 import type { Job, JobControl } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -66,7 +67,7 @@ async function deliverBatch(scope: Scope, channel: LoadedChannel, { signal, rele
     const claimed = await scope.transaction(
       async (tx) => {
         const claimed = await claimMessages(tx, { channelId: channel.id, limit: CLAIM_MAX })
-        const sends = claimed.map((message) => send(message, channel.adapter))
+        const sends = claimed.map((message) => send(scope, channel, { message, sender: channel.adapter }))
         await settleMessages(tx, channel, await Promise.all(sends))
         return claimed
       },
@@ -150,8 +151,10 @@ async function settle(
     for (const [outcome, error] of failures) {
       if (isTransient(error)) continue
       refused.add(outcome)
-      const { messageId } = outcome.message
-      scope.log.error({ event: 'send_unrecorded', err: error, messageId }, 'the outcome of a send could not be stored')
+      const { messageId, runId, span } = outcome.message
+      span?.child('message.settle').fail(error)
+      const about = { messageId, runId: runId ?? undefined, traceId: span?.traceId }
+      scope.log.error({ event: 'send_unrecorded', err: error, ...about }, 'the outcome of a send could not be stored')
     }
     rest = [...failures.keys()].filter((outcome) => !refused.has(outcome))
     if (rest[0]) throw failures.get(rest[0])
@@ -179,14 +182,18 @@ async function sendAndSettle(
 ): Promise<{ outcomes: DeliveryOutcome[]; hasMore: boolean }> {
   const outcomes: DeliveryOutcome[] = []
   const uploads = new FileUploads(scope, channel, { claimedUntil, signal })
-  const sends = claimed.map(async (message) => void outcomes.push(await send(message, uploads)))
+  const sends = claimed.map(
+    async (message) => void outcomes.push(await send(scope, channel, { message, sender: uploads })),
+  )
   const allSent = Promise.all(sends)
   let hasMore = true
   for (let settled = 0; settled < claimed.length;) {
     await Promise.race([allSent, delay(SETTLE_EVERY_MS, undefined, { ref: false })])
     const group = outcomes.slice(settled)
     if (group.length === 0) continue
+    const spans = group.flatMap(({ message }) => message.span?.child('message.settle') ?? [])
     const providerMessageIds = await settle(scope, channel, group, claimedUntil)
+    for (const span of spans) span.end()
     hasMore = await lookAfterSends(scope, channel.id, { claimed, providerMessageIds })
     settled += group.length
   }
@@ -195,8 +202,23 @@ async function sendAndSettle(
 
 type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
 
-async function send(message: ClaimedMessage, sender: Sender): Promise<DeliveryOutcome> {
-  return { message, result: findRefusal(message) ?? (await sender.send(message)) }
+async function send(
+  { tenantId, tracing }: Scope,
+  { id, kind }: LoadedChannel,
+  { message, sender }: { message: ClaimedMessage; sender: Sender },
+): Promise<DeliveryOutcome> {
+  const refusal = findRefusal(message)
+  if (refusal) return { message, result: refusal }
+  const { messageId, runId, attempt } = message
+  const attributes = { 'parley.channel_id': id, 'parley.channel_kind': kind, 'parley.attempt': attempt }
+  const about = { 'parley.tenant_id': tenantId, 'parley.message_id': messageId, 'parley.run_id': runId, ...attributes }
+  const result = await withSpan(message.span ?? tracing, 'provider.send', about, async (span) => {
+    const sent = await sender.send(message)
+    span?.set({ 'parley.outcome': sent.kind })
+    if (sent.kind !== 'accepted') span?.fail(sent.error.code)
+    return sent
+  })
+  return { message, result }
 }
 
 /** Returns the result of a message that must not be sent any more. */

@@ -73,6 +73,7 @@ export async function sendQueued(tx: Scope, messages: NewOutbound[]): Promise<{ 
     attempts: 0,
     notBefore: DUE_AT_ONCE,
     createdAt: now,
+    ...tx.traceColumn(conversationId),
   }))
   const rows = await toMessageRows(tx, messages, 'queued')
   const stored = Promise.all([

@@ -19,6 +19,7 @@ import { findByPhone, findOrCreateContacts } from '../contacts/find-or-create-co
 import { assertBounded, assertBoundedText } from '../../platform/bounded-json.ts'
 import { json } from '../../trpc/schemas.ts'
 import { MINUTE, SECOND } from '../../platform/time.ts'
+import type { Span } from '../../platform/tracing/span.ts'
 import { equalsTimingSafe } from '../../platform/security/tokens.ts'
 
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
@@ -42,7 +43,7 @@ export async function handleWebhookCall(
   if (!webhook || !verifyCall(call, webhook.secret, system.now())) throw new UnauthorizedError()
   call.setWorkspace(webhook.tenantId)
   await chargeWorkspace(limits, webhook.tenantId)
-  const scope = system.forTenant(webhook.tenantId)
+  const scope = system.forTenant(webhook.tenantId, undefined, { span: call.span })
   const { trigger: definition, timezone } = await getWebhookTrigger(scope, webhook.workflowId)
   const input = parseInput(call.body)
   const receivedAt = scope.now().toISOString()
@@ -161,6 +162,7 @@ type WebhookCall = {
   body: Buffer
   /** Names the workspace of a call, for its lines in the log. */
   setWorkspace: (tenantId: string) => void
+  span: Span | undefined
 }
 
 /**

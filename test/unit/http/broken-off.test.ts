@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
-import { accessLog } from '../../../src/http/access-log.ts'
+import { accessLog, createPathMask } from '../../../src/http/access-log.ts'
 import { errorBodies, logFailure } from '../../../src/http/errors.ts'
 import { Admission } from '../../../src/http/load/admission.ts'
 import { BodyBudget, boundBodies } from '../../../src/http/load/body-budget.ts'
@@ -49,7 +49,7 @@ describe('calls whose client leaves before the answer', () => {
     const lines: Record<string, unknown>[] = []
     const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) })
     const koa = new Koa()
-    koa.use(accessLog(log, appRouter))
+    koa.use(accessLog(log, createPathMask(appRouter)))
     let isWorking = false
     koa.use(async (ctx) => {
       isWorking = true

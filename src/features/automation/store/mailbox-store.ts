@@ -67,6 +67,7 @@ type Row = {
   kind: ItemKind
   payload: unknown
   attempts: number
+  traceparent: string | null
   messageId: string | null
 } & MessageColumns
 
@@ -85,7 +86,7 @@ export async function takeItems(
       delete from mailbox_items i
       where i.tenant_id = ${tx.tenantId} and i.mailbox_id = any(${mailboxes.map(({ id }) => id)})
         and ${isDueSql(tx.tenantId, tx.now())} and i.id = coalesce(${only}::uuid, i.id)
-      returning id, mailbox_kind, mailbox_id, kind, payload, attempts)
+      returning id, mailbox_kind, mailbox_id, kind, payload, attempts, traceparent)
     select claimed.*, m.id as message_id, ${MESSAGE_COLUMNS}
     from claimed left join messages m on m.tenant_id = ${tx.tenantId}
       and m.id = case when claimed.kind in ('message', 'event') then (claimed.payload ->> 'messageId')::uuid end`
@@ -94,9 +95,9 @@ export async function takeItems(
 
 function toItem({ mailboxKind, mailboxId, kind, payload, messageId, ...row }: Row): MailboxItem {
   const parsed: ItemContent = content.parse({ kind, payload })
-  const { id, attempts } = row
+  const { id, attempts, traceparent } = row
   const message = messageId === null ? undefined : toMessageFacts(messageId, row)
-  return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, message, ...parsed }
+  return { id, mailbox: { kind: mailboxKind, id: mailboxId }, attempts, traceparent, message, ...parsed }
 }
 
 /** Attempts at an item. After the last one it is dead-lettered. */
@@ -154,6 +155,7 @@ export async function putItems(tx: StoreTransaction, items: NewItem[]): Promise<
     attempts: 0,
     dueAt: dueAt ?? DUE_AT_ONCE,
     createdAt,
+    ...tx.traceColumn(mailbox.id),
   }))
   await tx.sql('putItems')`${insertRowsSql('mailbox_items', tx.tenantId, rows)}`
 }

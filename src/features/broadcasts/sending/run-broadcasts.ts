@@ -3,6 +3,7 @@ import { groupBy } from '../../../platform/group-by.ts'
 import { forEachTenant } from '../../../platform/jobs/for-each-tenant.ts'
 import type { Job } from '../../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../../platform/time.ts'
+import { recordSpan } from '../../../platform/tracing/span.ts'
 import { isOpenSql } from '../../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import type { SystemScope } from '../../../scope/system-scope.ts'
@@ -34,7 +35,7 @@ export async function runBroadcasts(
   let hasMore = false
   for (const { id } of working) {
     if (signal?.aborted) hasMore = true
-    else if (await scope.transaction((tx) => advanceBroadcast(tx, channelId, id))) hasMore = true
+    else if (await advanceInSpan(scope, channelId, id)) hasMore = true
   }
   if (hasMore) scope.enqueue(broadcastJob(tenantId, channelId))
 }
@@ -50,6 +51,21 @@ function listWorking(scope: Scope, channelId: string): Promise<{ id: string; has
      from broadcasts where tenant_id = ${scope.tenantId} and channel_id = ${channelId} and work_at is not null
        and ${isOpenSql(scope.tenantId)}
      order by work_at, id limit 20`
+}
+
+/** Each portion of a broadcast is a trace, which its messages continue. */
+function advanceInSpan(scope: Scope, channelId: string, broadcastId: string): Promise<boolean> {
+  const { tracing, tenantId } = scope
+  if (!tracing) return scope.transaction((tx) => advanceBroadcast(tx, channelId, broadcastId))
+  const attributes = {
+    'parley.tenant_id': tenantId,
+    'parley.channel_id': channelId,
+    'parley.broadcast_id': broadcastId,
+  }
+  const span = tracing.begin('broadcast.batch', attributes)
+  return recordSpan(span, () =>
+    scope.transaction((tx) => advanceBroadcast(tx, channelId, broadcastId), { findSpan: () => span }),
+  )
 }
 
 /** Returns true if the broadcast has more work that can be done now. */
