@@ -105,7 +105,7 @@ async function checkDueWork({ db }: Subject): Promise<Finding> {
 async function checkDeadLetters({ db }: Subject): Promise<Finding> {
   const { count } = await one(
     acrossTenants<{ count: number }>(db, 'countAllDeadLetters')`
-      select count(*)::int as count from (select from dead_letters limit ${COUNT_MAX}) letters`,
+      select count(*)::int as count from (select tenant_id from dead_letters limit ${COUNT_MAX}) letters`,
   )
   if (count === 0) return ok('No message, event or timer failed for good')
   return problem(
