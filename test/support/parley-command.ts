@@ -1,12 +1,20 @@
 import { execFile } from 'node:child_process'
 import { compiledProgram } from './compiled-programs.ts'
+import { CITUS_URL } from './postgres.ts'
 
 export type CommandOutput = { code: number; stdout: string; stderr: string }
 
 /** Runs the program `parley` to its end. */
 export async function runParley(args: string[], environment: Record<string, string>): Promise<CommandOutput> {
   const file = await compiledProgram('src/cli/parley.ts')
-  const env = { ...process.env, SECRET_KEY: 'ab'.repeat(32), DISK_FREE_MIN_MB: '0', ...environment }
+  const env = {
+    ...process.env,
+    SECRET_KEY: 'ab'.repeat(32),
+    DISK_FREE_MIN_MB: '0',
+    // Citus cannot plan every statement without its values.
+    ...(CITUS_URL === undefined ? {} : { DB_PREPARED_STATEMENTS: 'false' }),
+    ...environment,
+  }
   return new Promise((resolve) => {
     execFile(process.execPath, [file, ...args], { env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),

@@ -90,7 +90,6 @@ describe('a process of Parley', function () {
 
   for (const [file, ...args] of [
     ['node', '--import', 'tsx', 'scripts/migrate.ts'],
-    ['node', '--import', 'tsx', 'src/cli/parley.ts', 'doctor'],
     ['node_modules/.bin/knex', 'migrate:latest'],
   ]) {
     it(`stops the embedded database when a signal ends ${file ?? ''} ${args.join(' ')}`, async () => {
