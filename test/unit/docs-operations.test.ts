@@ -1,6 +1,11 @@
 import { expect } from 'chai'
 import { LOG_EVENTS } from '../../src/platform/log-events.ts'
-import { expectTable } from '../support/documents.ts'
+import { CITUS_CHECKS } from '../../src/cli/doctor/citus-checks.ts'
+import { SECRET_CHECK } from '../../src/cli/doctor/secret-check.ts'
+import { SERVER_CHECKS } from '../../src/cli/doctor/server-checks.ts'
+import { SERVICE_CHECKS } from '../../src/cli/doctor/service-checks.ts'
+import { WORK_CHECKS } from '../../src/cli/doctor/work-checks.ts'
+import { expectTable, listTableRows, readDocument, sectionOf } from '../support/documents.ts'
 import { readSourceFiles } from '../support/source-files.ts'
 
 describe('the events of log lines', () => {
@@ -16,5 +21,14 @@ describe('the events of log lines', () => {
       .join('\n')
     const unused = Object.keys(LOG_EVENTS).filter((event) => !source.includes(`event: '${event}'`))
     expect(unused).to.deep.equal([])
+  })
+})
+
+describe('the checks of parley doctor', () => {
+  it('are listed in the guide for operators, in their order', () => {
+    const checks = [...SERVICE_CHECKS, ...SERVER_CHECKS, ...CITUS_CHECKS, ...WORK_CHECKS, SECRET_CHECK]
+    const rows = listTableRows(sectionOf(readDocument('docs/operations.md'), 'Check an installation'))
+    const listed = rows.map(([name]) => name).filter((name) => name !== '`database`')
+    expect(listed).to.deep.equal(checks.map(({ name }) => `\`${name}\``))
   })
 })

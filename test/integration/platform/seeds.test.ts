@@ -128,6 +128,8 @@ describe('seeds', function () {
           `Add "--database ${name}" if the workspaces of seeds in it are to be deleted\n`,
       )
     }
+    // Its session ends after 30 idle seconds, which the commands before take on a busy machine.
+    await db('workspaces').first()
     const used = await reset(['--database', name], env)
     expect([used.code, used.stdout]).to.deep.equal([1, ''])
     expect(used.stderr).to.match(/^Another process of Parley uses .+ "parley"\. Stop it first\n$/)
