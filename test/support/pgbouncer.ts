@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type Block, readDocument } from './documents.ts'
+import { type Block, readDocument, ROOT } from './documents.ts'
 import { freePort } from './free-port.ts'
 import { killAtExit } from './kill-at-exit.ts'
 import { createTempDir, type TempDir } from './temp-dir.ts'
@@ -45,14 +45,14 @@ export class TestPgbouncer {
     chmodSync(folder.path, 0o755)
     const file = join(folder.path, 'pgbouncer.ini')
     const accounts = join(folder.path, 'userlist.txt')
-    writeDocumented(file, 'ini', [
-      ['parley = host=db1 port=5432', `${pathname.slice(1)} = host=${hostname} port=${serverPort}`],
+    writeReplaced(file, readFileSync(join(ROOT, 'ops/pgbouncer/pgbouncer.ini'), 'utf8'), [
+      ['parley = host=postgres port=5432', `${pathname.slice(1)} = host=${hostname} port=${serverPort}`],
       ['listen_addr = *', 'listen_addr = 127.0.0.1'],
       ['listen_port = 6432', `listen_port = ${port}`],
       ['/etc/pgbouncer/userlist.txt', accounts],
       ['default_pool_size = 20', `default_pool_size = ${POOL_SIZE}`],
     ])
-    writeDocumented(accounts, 'text', [
+    writeReplaced(accounts, readAccounts(), [
       ['"parley" "password"', `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"`],
     ])
     const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
@@ -78,15 +78,20 @@ export class TestPgbouncer {
   }
 }
 
-/** Writes a file as docs/operations.md shows it, with the values of this server in place of those of the example. */
-function writeDocumented(file: string, language: string, values: [documented: string, actual: string][]): void {
-  const isShown = (block: Block) => block.heading === 'A connection pooler' && block.language === language
-  let text = readDocument('docs/operations.md').blocks.find(isShown)?.text ?? ''
+/** Writes a file that the project contains, with the values of this server in place of those of the example. */
+function writeReplaced(file: string, text: string, values: [documented: string, actual: string][]): void {
+  let replaced = text
   for (const [documented, actual] of values) {
-    if (!text.includes(documented)) throw new Error(`docs/operations.md does not show "${documented}"`)
-    text = text.replace(documented, actual)
+    if (!replaced.includes(documented)) throw new Error(`${text} does not contain "${documented}"`)
+    replaced = replaced.replace(documented, actual)
   }
-  writeFileSync(file, text)
+  writeFileSync(file, replaced)
+}
+
+/** The file of accounts that the guide for operators shows. */
+function readAccounts(): string {
+  const isShown = (block: Block) => block.heading === 'A connection pooler' && block.language === 'text'
+  return readDocument('docs/operations.md').blocks.find(isShown)?.text ?? ''
 }
 
 async function isAnswering(url: string): Promise<boolean> {
