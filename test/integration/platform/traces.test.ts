@@ -1,12 +1,20 @@
 import { expect } from 'chai'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { systemClock } from '../../../src/platform/time.ts'
-import { buildCloudApiChannel, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
+import {
+  buildCloudApiChannel,
+  buildTemplate,
+  buildWorkflow,
+  buildWorkspace,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { startBroadcast } from '../../support/broadcasts.ts'
 import { OtlpReceiver, type ReceivedSpan } from '../../support/otlp-receiver.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
 import { json, neverReply, ScriptedServer } from '../../support/scripted-server.ts'
-import { say } from '../../support/steps.ts'
+import { pause, say } from '../../support/steps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -136,6 +144,32 @@ describe('traces of two processes', function () {
     expect(attributes).to.include({ 'parley.outcome': 'refused', 'parley.tenant_id': workspace.tenantId })
     expect(attributes).to.have.property('error.type')
     expect(receiver.spans.map(({ name }) => name)).to.deep.equal(['provider.send'])
+  })
+
+  it('have a span of each failure of a run, whose line in the log names the trace', async () => {
+    await startBoth({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.server.url, OTEL_TRACES_SAMPLER_ARG: '0' })
+    const nap = [{ type: 'message_received', match: { mode: 'exact', values: ['nap'] } }]
+    const { id } = await buildWorkflow(workspace, { triggers: nap, steps: [pause('rest', { for: '2s' })] })
+    await sendAsCustomer(workspace, { phone: newPhone(), body: 'nap' })
+    const waiting = () => app.system.db('runs').where({ workflow_id: id, status: 'waiting' })
+    await waitUntil(async () => (await waiting()).length > 0)
+    await waiting().update({ state: app.system.db.raw("state - 'visits'") })
+    const { hasFailed, traceId } = await findSpan('mailbox.advance')
+    expect(hasFailed).to.equal(true)
+    const line = processes[1]?.lines.find(({ event }) => event === 'mailbox_failed')
+    expect(line).to.include({ traceId, tenantId: workspace.tenantId })
+  })
+
+  it('go from a portion of a broadcast to the messages that it sends', async () => {
+    await startBoth({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.server.url, OTEL_TRACES_SAMPLER_ARG: '1' })
+    const template = await buildTemplate(workspace)
+    const broadcastId = await startBroadcast(workspace, template.id, [newPhone(), newPhone()])
+    const { traceId, attributes } = await findSpan('provider.send')
+    expect(attributes).to.include({ 'parley.channel_kind': 'sandbox', 'parley.outcome': 'accepted' })
+    await findSpan('broadcast.batch', (span) => span.traceId === traceId)
+    const [batch] = receiver.listTrace(traceId)
+    expect(batch?.attributes).to.include({ 'parley.broadcast_id': broadcastId })
+    expect(batch).not.to.have.property('parentSpanId')
   })
 
   it('leave no ID in the log while they are switched off', async () => {
