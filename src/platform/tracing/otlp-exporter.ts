@@ -18,7 +18,7 @@ export type TracingSettings = {
 /** Spans that wait to be sent; further ones are dropped. */
 const WAITING_MAX = 2048
 const BATCH_MAX = 512
-const SEND_EVERY_MS = SECOND
+const SEND_EVERY_MS = 5 * SECOND
 const SEND_MAX_MS = 5 * SECOND
 /** One at a time, and at the end one for each batch that waits. */
 const REQUESTS_MAX = 1 + WAITING_MAX / BATCH_MAX
