@@ -19,12 +19,12 @@ import { periodicTasks, createTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
 import { closeDatabase, openDatabase, sqlState } from './platform/database/database.ts'
-import { createReadinessProbe } from './platform/database/readiness-probe.ts'
 import { synchronizeClock } from './platform/database/synchronize-clock.ts'
 import { startPeriodicTasks } from './platform/jobs/periodic-tasks.ts'
 import type { Logger } from './platform/log.ts'
 import { type Clock, MINUTE, SECOND, systemClock } from './platform/time.ts'
 import { logCloseFailure, openDependencies, type OpenDependencies } from './dependencies.ts'
+import { createReadiness, type Observability, type Readiness, startObservability } from './observability.ts'
 import { DOWNLOADS, UPLOADS } from './transfers.ts'
 import { appRouter } from './router.ts'
 import type { Actor } from './scope/dependencies.ts'
@@ -39,6 +39,8 @@ import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 export type App = {
   /** The address of the HTTP server; undefined for a process that only works in the background. */
   url: string | undefined
+  /** The address of the server of metrics, if there is one. */
+  metricsUrl: string | undefined
   system: SystemScope
   /** True if no job that this process has taken over is in progress, and what it enqueued for others is in the queue. */
   isIdle(): boolean
@@ -60,12 +62,26 @@ type AppOptions = {
 
 /** Builds every long-lived part once, in order, and starts the configured roles. */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
-  const { log, clock = systemClock, onStuck } = options
   if (config.roles.includes('http')) await assertPortFree(config.http)
+  const observability = await startObservability(config)
+  try {
+    return await startApp(config, { clock: systemClock, ...options, observability })
+  } catch (error) {
+    await observability?.stop()
+    throw error
+  }
+}
+
+async function startApp(
+  config: Config,
+  options: AppOptions & { clock: Clock; observability: Observability | undefined },
+): Promise<App> {
+  const { log, clock, onStuck, observability } = options
   const dependencies = await openDependencies(config, { log, clock })
   let stopClock = () => {}
   const system = new SystemScope(dependencies)
   const shutdown = { isDraining: false }
+  const readiness = createReadiness(dependencies, config, shutdown)
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined
   let server: Server | undefined
   let demoAccount: DemoAccount | undefined
@@ -73,7 +89,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     stopClock = await synchronizeClock(dependencies.pools.background.db, log)
     if (config.roles.includes('worker')) worker = await startWorker(dependencies, system, { log, onStuck })
     demoAccount = await findDemoAccount(system.db, dependencies.database)
-    if (config.roles.includes('http')) server = await listen(config, dependencies, { shutdown, demoAccount })
+    if (config.roles.includes('http')) server = await listen(config, dependencies, { readiness, demoAccount })
+    observability?.use(dependencies, readiness)
   } catch (error) {
     stopClock()
     await worker?.stop(WORKER_STOP_MAX_MS)
@@ -84,6 +101,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const connections = server && new ConnectionDrain(server)
   return {
     url,
+    metricsUrl: observability?.url,
     system,
     isIdle: () => dependencies.jobs.isIdle,
     banner: ({ isLog }) => banner({ url, demo: demoAccount, dataDir: config.dataDir, isLog }),
@@ -104,6 +122,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       ])
       if (isReachable) await dependencies.close()
       else await withinTime(UNREACHABLE_STOP_MAX_MS, dependencies.close()).catch(logCloseFailure(log))
+      await observability?.stop()
     },
   }
 }
@@ -155,7 +174,7 @@ async function startWorker(
 async function listen(
   config: Config,
   dependencies: OpenDependencies,
-  { shutdown, demoAccount }: { shutdown: { isDraining: boolean }; demoAccount: DemoAccount | undefined },
+  { readiness, demoAccount }: { readiness: Readiness; demoAccount: DemoAccount | undefined },
 ): Promise<Server> {
   const { pools, limits, log, tracing } = dependencies
   const appOrigins = new Set(config.http.appOrigins)
@@ -166,7 +185,6 @@ async function listen(
   const pageOrigins = new Set(appOrigins)
   const auth = createAuth({ system, lockout: limits.signInLockout, pageOrigins })
   const inboundBatcher = createInboundBatcher(webhooks)
-  const probeDatabase = createReadinessProbe(pools)
   const server = createHttpServer({
     router: appRouter,
     log,
@@ -197,11 +215,7 @@ async function listen(
       openScope: ({ network, span }, caller, workspaceId, signal, audit) =>
         new Scope(forRequests, workspaceId, toActor(caller, network), { signal, audit, span }),
     },
-    async findReadinessProblem() {
-      if (shutdown.isDraining) return 'draining'
-      const problem = await system.cached('readiness', SECOND, probeDatabase)
-      return problem ?? (dependencies.jobs.isStuck ? 'background work stuck' : undefined)
-    },
+    findReadinessProblem: readiness,
   })
   server.listen(config.http.port, config.http.host)
   await once(server, 'listening')

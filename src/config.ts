@@ -51,6 +51,12 @@ const SAMPLED_PART = 'must be a part of the traces from 0 to 1'
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65535, 'must be a port number').default(3000),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  METRICS_PORT: integer(0, 65535, 'must be a port number').optional(),
+  COMMIT: z
+    .string()
+    .regex(/^[0-9A-Za-z._-]{1,64}$/, 'must be a commit or another name of a build')
+    .optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_SESSION_URL: databaseUrl.optional(),
   MIGRATE_ON_START: flag.optional(),
@@ -149,6 +155,10 @@ export type Config = {
     /** A process that stops serves requests for this long while it is not ready. */
     drainDelayMs: number
   }
+  /** The server of metrics and health checks; undefined for none. */
+  metrics: { host: string; port: number } | undefined
+  /** The commit of the program, if the environment names it. */
+  commit: string | undefined
   /** Without a URL the process starts its own Postgres under `dataDir`. */
   database: {
     url: string | undefined
@@ -232,6 +242,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       loopLagMaxMs: env.EVENT_LOOP_LAG_MAX_MS,
       drainDelayMs: env.DRAIN_DELAY_MS,
     },
+    metrics: env.METRICS_PORT === undefined ? undefined : { host: env.METRICS_HOST, port: env.METRICS_PORT },
+    commit: env.COMMIT,
     database: {
       url: env.DATABASE_URL,
       sessionUrl: env.DATABASE_SESSION_URL,

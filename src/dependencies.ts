@@ -8,6 +8,7 @@ import { openPools, type Pools } from './platform/database/pools/pools.ts'
 import { findServers } from './platform/database/servers/servers.ts'
 import { WakeupQueue } from './platform/jobs/wakeup-queue.ts'
 import { type Logger, toProcessFields } from './platform/log.ts'
+import { count, metrics } from './platform/metrics.ts'
 import { fileMail, smtpMail } from './platform/mail.ts'
 import { resolveDatabase, type ResolvedDatabase } from './platform/database/resolve-database.ts'
 import { PostgresNotifications } from './platform/notifications/postgres.ts'
@@ -31,6 +32,7 @@ export type OpenDependencies = Dependencies & {
   database: ResolvedDatabase
   pools: Pools
   jobs: WakeupQueue
+  computePool: ComputePool
   limits: RateLimits
   close(): Promise<void>
 }
@@ -168,8 +170,10 @@ export function logCloseFailure(log: Logger): (error: unknown) => void {
 /** Returns the function that ends it. */
 function logPrimaryChanges(url: string, log: Logger): () => void {
   const servers = findServers(url)
-  const logChange = (from: string, to: string) =>
+  const logChange = (from: string, to: string) => {
+    count(metrics.primaryChanges, {})
     log.warn({ event: 'database_primary_changed', from, to }, 'the database has another primary server')
+  }
   servers?.on('change', logChange)
   return () => servers?.off('change', logChange)
 }

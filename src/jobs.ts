@@ -21,6 +21,7 @@ import { purgeInvitations, sendInvitations } from './features/members/invitation
 import { advanceMailboxes } from './features/execution/engine-port.ts'
 import { retryWebhooks } from './features/inbound/retry-webhooks.ts'
 import { purgeWebhooks } from './features/provider-webhooks/keep-webhooks.ts'
+import { readBacklog } from './features/outbound/read-backlog.ts'
 import { deleteExpired } from './features/retention/delete-expired.ts'
 import {
   purgeApiKeys,
@@ -99,6 +100,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due jobs', everyMs: SECOND, run: () => enqueueDueJobs(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpCounts(system, 'recipients') },
     { name: 'record progress', everyMs: SECOND, run: () => recordProgress(system) },
+    { name: 'read backlog', everyMs: 15 * SECOND, run: () => readBacklog(system) },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },

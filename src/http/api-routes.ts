@@ -17,7 +17,7 @@ export class ApiRoutes {
     const segment = firstSegment(path)
     const router = this.#routers.get(segment) ?? new Router({ sensitive: true, strict: true })
     this.#routers.set(segment, router)
-    router[VERBS[method]](path.replaceAll(/\{(\w+)\}/g, ':$1'), ...middleware)
+    router[VERBS[method]](toRoute(path), ...middleware)
   }
 
   /** Answers the requests that a route takes, and those with another method of its path with 405. */
@@ -28,6 +28,11 @@ export class ApiRoutes {
       return serve ? serve(ctx, () => rejectOtherMethods(ctx, next)) : next()
     }
   }
+}
+
+/** Converts `/api/contacts/{contactId}` to the form of the router. */
+export function toRoute(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 function firstSegment(path: string): string {

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { AppRouter } from '../router.ts'
 import { LimitExceededError, UnauthorizedError } from '../platform/errors.ts'
+import { count, metrics } from '../platform/metrics.ts'
 import {
   CALLER_CALLS,
   type Charge,
@@ -132,6 +133,7 @@ function assertCharged(ctx: Context, { allowed, state }: Charge): void {
     ctx.set('RateLimit-Remaining', String(state.remaining))
     ctx.set('RateLimit-Reset', String(state.resetSeconds))
   }
-  if (!allowed)
-    throw new LimitExceededError('rate_limited', 'Too many requests, please try again later', state.resetSeconds)
+  if (allowed) return
+  count(metrics.httpRejected, { reason: 'rate_limit' })
+  throw new LimitExceededError('rate_limited', 'Too many requests, please try again later', state.resetSeconds)
 }

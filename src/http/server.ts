@@ -83,7 +83,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(requestId())
   const maskPath = createPathMask(router)
   if (tracing) koa.use(traceRequests(tracing, maskPath))
-  koa.use(accessLog(log, maskPath))
+  koa.use(accessLog(log, router, maskPath))
   koa.use(securityHeaders(dependencies.isProxy))
   koa.use(errorBodies(log))
   koa.use(canonicalPath())

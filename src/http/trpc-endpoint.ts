@@ -44,6 +44,8 @@ export function trpcEndpoint(router: AppRouter, { openContext, chargeSession, ad
   const procedures = listProcedures(router)
   const answer = async (ctx: Context, names: string[]) => {
     if (names.length > BATCH_MAX) throw new InvalidError(`A batch may have at most ${BATCH_MAX} calls`)
+    const [name = ''] = names
+    ctx.state['operation'] = names.length === 1 && procedures.has(name) ? name : 'batch'
     assertSafeCall(ctx, names)
     const found = wantsStream(ctx) ? undefined : queries.parse(ctx, names, BATCH_MAX)
     const isBatch = names.length > 1

@@ -95,6 +95,11 @@ export class TestApp {
     return this.#app.url
   }
 
+  /** The address of the server of metrics, if `METRICS_PORT` is set. */
+  get metricsUrl(): string | undefined {
+    return this.#app.metricsUrl
+  }
+
   async rest(method: string, path: string, { body, session, headers = {} }: RequestOptions = {}): Promise<ApiResponse> {
     const response = await fetch(this.url + path, {
       method,

@@ -9,7 +9,7 @@ processClock.now = () => addMs(new Date(), clockOffsetMs)
 const config = loadConfig()
 const log = createLogger(config.logLevel, undefined, toProcessFields(config.roles, VERSION))
 const app = await createApp(config, { log })
-process.send?.({ url: app.url })
+process.send?.({ url: app.url, metricsUrl: app.metricsUrl })
 /** Keeps the event loop busy, with a gap for pending events after every `busyMs`, until the next message. */
 let busyMs = 0
 function keepBusy(): void {

@@ -9,6 +9,8 @@ export type ParleyProcess = {
   pid: number | undefined
   /** Lines of its log, of which `LOG_LEVEL` of its environment asks for some. */
   lines: Record<string, unknown>[]
+  /** The address of the server of metrics, if `METRICS_PORT` is set. */
+  metricsUrl: string | undefined
   /** Blocks the event loop again and again, each time for this long; 0 ends it. */
   keepBusy(busyMs: number): void
   kill(): Promise<void>
@@ -33,9 +35,10 @@ export async function startParleyProcess(environment: Record<string, string>): P
   const lines: Record<string, unknown>[] = []
   if (child.stdout)
     createInterface(child.stdout).on('line', (line) => lines.push(JSON.parse(line) as Record<string, unknown>))
-  const [started] = (await once(child, 'message')) as [{ url?: string }]
+  const [started] = (await once(child, 'message')) as [{ url?: string; metricsUrl?: string }]
   return {
     url: started.url,
+    metricsUrl: started.metricsUrl,
     pid: child.pid,
     lines,
     keepBusy: (busyMs) => void child.send({ busyMs }),

@@ -1,6 +1,7 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
 import { newId } from '../../platform/ids.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
+import { metrics, observe } from '../../platform/metrics.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -26,17 +27,18 @@ export async function fireDueTimers(system: SystemScope): Promise<number> {
   return fired
 }
 
-type Timer = { mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
+type Timer = { dueAt: Date; mailboxKind: MailboxKind; mailboxId: string; runId: string; epoch: number }
 
 async function fireBatch(tx: Scope): Promise<number> {
   const due = await tx.sql<Timer>('takeDueTimers')`
     update run_waits w set due_at = null from (
-      select run_id from run_waits where tenant_id = ${tx.tenantId} and due_at <= ${tx.now()}
+      select run_id, due_at from run_waits where tenant_id = ${tx.tenantId} and due_at <= ${tx.now()}
         and ${isOpenSql(tx.tenantId)}
       order by due_at limit ${BATCH} for update skip locked) due
     where w.tenant_id = ${tx.tenantId} and w.run_id = due.run_id
-    returning w.mailbox_kind, w.mailbox_id, w.run_id, w.epoch`
+    returning w.mailbox_kind, w.mailbox_id, w.run_id, w.epoch, due.due_at`
   if (due.length === 0) return 0
+  for (const { dueAt } of due) observe(metrics.timersLag, {}, tx.now().getTime() - dueAt.getTime())
   await putItems(
     tx,
     due.map(({ mailboxKind, mailboxId, runId, epoch }) => ({

@@ -8,6 +8,7 @@ import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { sqlState } from '../../platform/database/database.ts'
 import { AppError } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { ATTEMPTS_MAX } from '../automation/store/mailbox-store.ts'
@@ -31,7 +32,7 @@ export async function storeDeadLetter(tx: Scope, { mailbox, item, error }: Faile
   const workflowId = origin.workflowId ?? corrupt?.workflowId ?? null
   const now = tx.now()
   const { contactId, conversationId, runId } = origin
-  const [row] = await tx.sql<{ id: string }>('storeDeadLetter')`
+  const [row] = await tx.sql<{ kind: string }>('storeDeadLetter')`
     with dead as (
       delete from mailbox_items
       where tenant_id = ${tx.tenantId} and mailbox_id = ${mailbox.id} and id = ${item.id} and due_at <= ${now}
@@ -42,7 +43,8 @@ export async function storeDeadLetter(tx: Scope, { mailbox, item, error }: Faile
     select ${tx.tenantId}::uuid, id, mailbox_kind, mailbox_id, kind, payload, ${contactId}::uuid, ${conversationId}::uuid,
       ${runId}::uuid, ${workflowId}::uuid, ${JSON.stringify(describeFailure(error))}::jsonb, attempts + 1, created_at,
       ${now}::timestamptz
-    from dead returning id`
+    from dead returning kind`
+  if (row) count(metrics.deadLettersStored, { kind: row.kind })
   if (row) await tx.record(toEvent('created', { ...origin, workflowId, id: item.id }, tx))
   return row !== undefined
 }

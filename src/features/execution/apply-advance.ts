@@ -15,8 +15,9 @@ import { type Changes, collectChanges } from './collect-changes.ts'
 import type { EvaluatedEvent, Evaluation } from '../../engine/model/evaluation.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { groupBy } from '../../platform/group-by.ts'
+import { count, metrics, observe } from '../../platform/metrics.ts'
 import { runMailbox, type StoredRun } from '../../engine/model/stored-run.ts'
-import type { StepRecord } from '../../engine/model/run.ts'
+import { isFinished, type StepRecord } from '../../engine/model/run.ts'
 import type { Event } from '../../scope/event-types.ts'
 
 const NO_STEPS = { firstStep: null, lastStep: null }
@@ -47,6 +48,7 @@ export async function applyAdvance(
   )
   const changes = collectChanges(effects)
   const { stored } = await sendQueued(tx, changes.messages)
+  recordRuns(runs, steps)
   const apply = async () => {
     await applyChanges(tx, changes)
     await requestCalls(
@@ -58,6 +60,18 @@ export async function applyAdvance(
     await deliver(tx, changes.messages)
   }
   await Promise.all([stored, saveSteps(), apply()])
+}
+
+function recordRuns(runs: StoredRun[], steps: { step: StepRecord }[]): void {
+  for (const { state, hasStarted } of runs) {
+    if (hasStarted) count(metrics.runs, { status: 'started' })
+    if (isFinished(state)) count(metrics.runs, { status: state.status })
+  }
+  for (const { step } of steps) {
+    const { type, startedAt, finishedAt } = step
+    if (finishedAt !== null)
+      observe(metrics.runStep, { step_type: type }, Date.parse(finishedAt) - Date.parse(startedAt))
+  }
 }
 
 /** Changes of one kind are applied together and in their order; those of different kinds affect different rows. */

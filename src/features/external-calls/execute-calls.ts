@@ -12,6 +12,7 @@ import { executors } from './executors.ts'
 import { advanceJob, executeJob } from '../automation/jobs.ts'
 import { lockMailboxes, putItems } from '../automation/store/mailbox-store.ts'
 import { newId } from '../../platform/ids.ts'
+import { metrics, observeSince } from '../../platform/metrics.ts'
 import { sanitizeResult } from './sanitize-result.ts'
 
 const BATCH = 20
@@ -101,9 +102,14 @@ async function execute(scope: Scope, call: ClaimedCall): Promise<ExecutionResult
     return toFailedResult('outcome_unknown', `The call was started ${CLAIMS_MAX} times without a recorded result`)
   }
   const limit = deadline(EXECUTION_MS_MAX)
+  const startMs = performance.now()
   try {
-    return await Promise.race([executor(scope, call, limit.signal), toTimeout(limit.signal)])
+    const result = await Promise.race([executor(scope, call, limit.signal), toTimeout(limit.signal)])
+    const outcome = 'complete' in result || result.ok ? 'ok' : 'failed'
+    observeSince(metrics.externalCall, { kind: type, outcome }, startMs)
+    return result
   } catch (error) {
+    observeSince(metrics.externalCall, { kind: type, outcome: 'failed' }, startMs)
     scope.log.error(
       { event: 'external_call_failed', err: error, runId, stepId },
       'an external call failed with an internal error',

@@ -7,6 +7,7 @@ import {
   UnauthorizedError,
   UnavailableError,
 } from '../../platform/errors.ts'
+import { metrics, observeSince } from '../../platform/metrics.ts'
 import type { RateLimits } from '../../platform/rate-limit/rate-limits.ts'
 import { type Span, withSpan } from '../../platform/tracing/span.ts'
 import { describeFailure } from '../dead-letters/store-dead-letter.ts'
@@ -66,24 +67,48 @@ export async function handleWebhook(
       ? { status: 403, body: 'Forbidden', type: 'text/plain' }
       : { status: 200, body: challenge, type: 'text/plain' }
   }
+  const startMs = performance.now()
+  try {
+    await receive({ batcher, limits }, target, call)
+    observeSince(metrics.webhook, { channel_kind: channel.kind, outcome: 'stored' }, startMs)
+  } catch (error) {
+    observeSince(metrics.webhook, { channel_kind: channel.kind, outcome: toWebhookOutcome(error) }, startMs)
+    throw error
+  }
+  return { status: 200, body: '{}', type: 'application/json' }
+}
+
+async function receive(
+  { batcher, limits }: { batcher: InboundBatcher; limits: WebhookLimits },
+  target: InboundChannel,
+  { body, header, span: parent }: WebhookCall,
+): Promise<void> {
   const isSigned = await checkWithPresentSecrets(
     target,
-    ({ adapter }) => adapter.hasValidSignature(call.body, call.header) || undefined,
+    ({ adapter }) => adapter.hasValidSignature(body, header) || undefined,
   )
   if (!isSigned) throw new UnauthorizedError()
-  await chargeChannel(limits, channel.id, call.body.length)
-  const isBodyKept = await limits.mayKeepWebhook(scope.tenantId, call.body.length)
+  const { scope, channel } = target
+  await chargeChannel(limits, channel.id, body.length)
+  const isBodyKept = await limits.mayKeepWebhook(scope.tenantId, body.length)
   try {
     const about = { 'parley.tenant_id': scope.tenantId, 'parley.channel_id': channel.id }
-    await withSpan(call.span, 'webhook.store', about, (span) =>
-      keepAndProcess(batcher, target, { body: call.body, isBodyKept, span }),
+    await withSpan(parent, 'webhook.store', about, (span) =>
+      keepAndProcess(batcher, target, { body, isBodyKept, span }),
     )
   } catch (error) {
     // Another process may have deleted the channel.
     await reloadInboundChannel(target)
     throw error
   }
-  return { status: 200, body: '{}', type: 'application/json' }
+}
+
+/** Tells calls that the provider must not repeat from those that it is to deliver again. */
+function toWebhookOutcome(error: unknown): 'invalid' | 'unavailable' {
+  const isInvalid = [InvalidError, TooLargeError, UnauthorizedError, NotFoundError].some(
+    (kind) => error instanceof kind,
+  )
+  return isInvalid ? 'invalid' : 'unavailable'
 }
 
 /**

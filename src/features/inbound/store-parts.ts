@@ -1,6 +1,7 @@
 import { emptyInbound, type Inbound, type InboundMessage, type StatusUpdate } from '../../channels/channel.ts'
 import { isContention, isOutage } from '../../platform/database/database.ts'
 import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import type { Span } from '../../platform/tracing/span.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { applyStatuses } from '../outbound/statuses/apply-statuses.ts'
@@ -12,6 +13,7 @@ import { senderKey } from './resolve-senders.ts'
 
 type Batch<Item> = {
   channelId: string
+  channelKind: InboundChannel['channel']['kind']
   items: Item[]
   webhooks: RawWebhook[]
   /** The spans of the webhook calls in which the items arrived, if they are sampled. */
@@ -32,7 +34,11 @@ export type Parts = { items: object[]; webhook: RawWebhook | undefined; span?: S
 const MESSAGES: PartKind<InboundMessage> = {
   list: ({ messages }) => messages,
   toKey: ({ from }) => senderKey(from),
-  store: (scope, { items, ...batch }) => receiveMessages(scope, { messages: items, ...batch }),
+  async store(scope, { items, channelKind, ...batch }) {
+    const received = await receiveMessages(scope, { messages: items, ...batch })
+    for (const { isDuplicate } of received)
+      count(metrics.webhookMessages, { channel_kind: channelKind, outcome: isDuplicate ? 'duplicate' : 'stored' })
+  },
 }
 
 const STATUSES: PartKind<StatusUpdate> = {
@@ -76,7 +82,14 @@ export async function storeParts(
       toKey: (item) => kind.toKey(item),
       run(items, options) {
         const withCalls = items.flatMap((item) => webhooks.get(item) ?? [])
-        return kind.store(scope, { channelId: channel.id, items, webhooks: withCalls, spans, ...options })
+        return kind.store(scope, {
+          channelId: channel.id,
+          channelKind: channel.kind,
+          items,
+          webhooks: withCalls,
+          spans,
+          ...options,
+        })
       },
     },
   )

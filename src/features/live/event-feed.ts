@@ -1,5 +1,6 @@
 import type { EventData } from '../../models/automation.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
+import { metrics, observe } from '../../platform/metrics.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { EventType } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -134,6 +135,8 @@ export class EventFeed {
     const last = await lastPosition(this.#scope)
     if (last <= this.#end) return
     const { events, end } = await readPortion(this.#scope, { position: this.#end, end: last, types: null })
+    const [oldest] = events
+    if (oldest) observe(metrics.liveEventLag, {}, this.#scope.now().getTime() - oldest.at.getTime())
     this.#recent.push(...events)
     this.#end = end
     if (end < last) this.#mayHaveNew = true

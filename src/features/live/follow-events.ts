@@ -1,5 +1,6 @@
 import { InvalidError } from '../../platform/errors.ts'
 import { NIL_ID } from '../../platform/ids.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import { addMs, DAY, MINUTE, SECOND } from '../../platform/time.ts'
 import { type Event, isCustomEvent } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -74,6 +75,7 @@ export async function followEvents(
   const current = await currentPosition(scope)
   const isNear = last !== undefined && current.position - last.position <= MISSED_MAX
   if (isNear && !(await hasGap(scope, last, current))) return follow(scope, { from: last, current, ...following })
+  if (last) count(metrics.liveGaps, {})
   return startAndFollow(scope, last ? 'gap' : 'ready', current, following)
 }
 

@@ -20,6 +20,8 @@ export type ClaimedMessage = OutboundMessage &
     attempt: number
     /** Time of the claim, which tells it from one of another process for the same attempt. */
     leasedAt: Date
+    /** Time of the last message of the customer, if a workflow sends this one. */
+    answers: Date | null
     /** True if the service window closed while the message, which needs an open one, was queued. It must not be sent. */
     isOutsideWindow: boolean
     /** Reason why the contact may not be sent the message any more, such as a block after it was queued. */
@@ -44,6 +46,7 @@ type Row = MessageRef &
     /** Address of the contact when a broadcast queued the message. */
     broadcastAddress: string | null
     windowExpiresAt: Date | null
+    lastInboundAt: Date | null
     category: TemplateCategory | null
     senderType: string
     runId: string | null
@@ -94,7 +97,7 @@ export async function claimMessages(
      returning m.id as message_id, claimed.attempts as attempt, claimed.traceparent, m.run_id,
        m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
        (select r.provider_message_id from messages r where r.tenant_id = ${tx.tenantId} and r.id = m.reply_to_id) as reply_to_provider_id,
-       cv.window_expires_at, m.category, m.sender ->> 'type' as sender_type, c.blocked, c.marketing_consent, c.service_consent,
+       cv.window_expires_at, cv.last_inbound_at, m.category, m.sender ->> 'type' as sender_type, c.blocked, c.marketing_consent, c.service_consent,
        coalesce((select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
          and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
        (select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
@@ -120,7 +123,7 @@ function recordClaim(tx: Scope, { traceparent, ...row }: Row, startedAt: number)
 
 function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }): Omit<ClaimedMessage, 'span'> {
   const { messageId, conversationId, contactId, recipientId, attempt, content, replyToProviderId, runId } = row
-  const { body, category, senderType, phone, userId, broadcastAddress, windowExpiresAt } = row
+  const { body, category, senderType, phone, userId, broadcastAddress, windowExpiresAt, lastInboundAt } = row
   return {
     messageId,
     conversationId,
@@ -134,6 +137,7 @@ function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }
     replyToProviderId,
     to: hasMoved ? toAddress(broadcastAddress) : { phone, userId },
     obstacle: findSendObstacle(row, category, { isAutomated: AUTOMATED.has(senderType) }),
+    answers: senderType === 'workflow' ? lastInboundAt : null,
     isOutsideWindow: category === null && !isWindowOpen(windowExpiresAt, now),
   }
 }

@@ -6,7 +6,8 @@ import { splitOnFailure } from '../../platform/database/split-on-failure.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { withSpan } from '../../platform/tracing/span.ts'
 import type { Job, JobControl } from '../../platform/jobs/job-queue.ts'
-import { addMs, SECOND } from '../../platform/time.ts'
+import { count, metrics, observe, observeSince } from '../../platform/metrics.ts'
+import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
@@ -25,6 +26,8 @@ const BATCHES_MAX = 64
 const CLAIM_SIZE = 1
 /** With the delays between them, enough for as long as a claim lasts. */
 const SETTLE_ATTEMPTS_MAX = 30
+/** A workflow that sends later has waited for something else than the message of the customer. */
+const ANSWER_MAX_MS = MINUTE
 /** Longer than most sends take, so that a batch is normally settled as a whole. */
 const SETTLE_EVERY_MS = SECOND / 2
 
@@ -203,7 +206,7 @@ async function sendAndSettle(
 type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
 
 async function send(
-  { tenantId, tracing }: Scope,
+  scope: Scope,
   { id, kind }: LoadedChannel,
   { message, sender }: { message: ClaimedMessage; sender: Sender },
 ): Promise<DeliveryOutcome> {
@@ -211,14 +214,41 @@ async function send(
   if (refusal) return { message, result: refusal }
   const { messageId, runId, attempt } = message
   const attributes = { 'parley.channel_id': id, 'parley.channel_kind': kind, 'parley.attempt': attempt }
-  const about = { 'parley.tenant_id': tenantId, 'parley.message_id': messageId, 'parley.run_id': runId, ...attributes }
-  const result = await withSpan(message.span ?? tracing, 'provider.send', about, async (span) => {
-    const sent = await sender.send(message)
-    span?.set({ 'parley.outcome': sent.kind })
-    if (sent.kind !== 'accepted') span?.fail(sent.error.code)
-    return sent
-  })
+  const ids = { 'parley.tenant_id': scope.tenantId, 'parley.message_id': messageId, 'parley.run_id': runId }
+  const startMs = performance.now()
+  const result = await withSpan(
+    message.span ?? scope.tracing,
+    'provider.send',
+    { ...ids, ...attributes },
+    async (span) => {
+      const sent = await sender.send(message)
+      span?.set({ 'parley.outcome': sent.kind })
+      if (sent.kind !== 'accepted') span?.fail(sent.error.code)
+      return sent
+    },
+  )
+  recordSend({ message, result }, { channelKind: kind, startMs, now: scope.now() })
   return { message, result }
+}
+
+const OUTCOMES: Record<SendResult['kind'], string> = {
+  accepted: 'accepted',
+  refused: 'rejected',
+  stopped: 'rejected',
+  retry: 'throttled',
+  unknown: 'unknown',
+}
+
+function recordSend(
+  { message: { answers }, result }: DeliveryOutcome,
+  { channelKind, startMs, now }: { channelKind: LoadedChannel['kind']; startMs: number; now: Date },
+): void {
+  const labels = { channel_kind: channelKind, outcome: OUTCOMES[result.kind] }
+  observeSince(metrics.send, labels, startMs)
+  count(metrics.sends, { ...labels, error_code: result.kind === 'accepted' ? '' : result.error.code })
+  const latencyMs = answers ? now.getTime() - answers.getTime() : Infinity
+  if (result.kind === 'accepted' && latencyMs < ANSWER_MAX_MS)
+    observe(metrics.answerLatency, { channel_kind: channelKind }, latencyMs)
 }
 
 /** Returns the result of a message that must not be sent any more. */

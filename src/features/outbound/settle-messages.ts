@@ -1,6 +1,7 @@
 import type { ProviderError, SendResult } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { sqlText } from '../../platform/database/statements/statement.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
@@ -180,6 +181,7 @@ export async function failMessages(tx: Scope, messages: (MessageRef & { error: P
   await syncBroadcasts(tx, failed)
   // The provider may have reported the failure of an attempt whose response was lost.
   const unknown = failed.filter(({ error }) => error.code === DELIVERY_UNKNOWN)
+  count(metrics.deliveryUnknown, {}, unknown.length)
   await promoteStatuses(
     tx,
     unknown.map(({ messageId }) => messageId),

@@ -5,6 +5,7 @@ import type { SystemScope } from '../../scope/system-scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
 import { latestOccurrence, nextOccurrence } from '../../platform/calendar/cron.ts'
 import { NIL_ID } from '../../platform/ids.ts'
+import { metrics, observe } from '../../platform/metrics.ts'
 import { DAY } from '../../platform/time.ts'
 
 /** Contacts per transaction, and transactions per schedule and call. Shutdown waits for one transaction. */
@@ -44,6 +45,7 @@ async function fireChunk(tx: Scope, { workflowId, key }: ScheduleRef): Promise<b
   if (!schedule) return false
   const time = occurrenceAt(schedule, tx.now())
   const contacts = time ? await listContacts(tx, schedule) : []
+  if (time && schedule.cursor === null) observe(metrics.schedulesLag, {}, tx.now().getTime() - time.getTime())
   if (time) await startChunk(tx, { workflowId, key, time, contacts })
   else
     tx.log.warn(

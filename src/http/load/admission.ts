@@ -2,12 +2,23 @@ import { loggableNetwork } from '../../platform/client-address.ts'
 import { type Share, SharedSlots } from '../../platform/concurrency/shared-slots.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import { SECOND } from '../../platform/time.ts'
 
 type SlotBound = 'connections' | 'subscriptions' | 'uploads'
 
 /** Bounds that protect the event loop and the memory of a process. */
 type Bound = SlotBound | 'bodyBytes' | 'unsentBytes' | 'loopLag'
+
+/** The bounds as values of a label. */
+const REASONS: Record<Bound, string> = {
+  connections: 'connections',
+  subscriptions: 'subscriptions',
+  uploads: 'uploads',
+  bodyBytes: 'body',
+  unsentBytes: 'unsent',
+  loopLag: 'overload',
+}
 
 /** Uploads of one workspace, and of one user or API key, at once. */
 const UPLOADS_PER_WORKSPACE_MAX = 4
@@ -59,14 +70,15 @@ export class Admission {
 
   /** Counts what is rejected because of a bound. The log has a line of each bound in ten seconds at most. */
   reject(bound: Bound, network?: string): void {
-    const { count, loggedMs } = this.#rejected.get(bound) ?? { count: 0, loggedMs: -Infinity }
+    count(metrics.httpRejected, { reason: REASONS[bound] })
+    const { count: earlier, loggedMs } = this.#rejected.get(bound) ?? { count: 0, loggedMs: -Infinity }
     const nowMs = performance.now()
     const isDue = nowMs - loggedMs >= LOG_EVERY_MS
-    this.#rejected.set(bound, { count: count + 1, loggedMs: isDue ? nowMs : loggedMs })
+    this.#rejected.set(bound, { count: earlier + 1, loggedMs: isDue ? nowMs : loggedMs })
     if (!isDue) return
     const client = network === undefined ? {} : { network: loggableNetwork(network) }
     this.#log.warn(
-      { event: 'load_rejected', bound, rejected: count + 1, ...client },
+      { event: 'load_rejected', bound, rejected: earlier + 1, ...client },
       'rejected to protect this process',
     )
   }

@@ -13,8 +13,11 @@ export class LoopLag {
   readonly #timer: NodeJS.Timeout
   #dueAt = performance.now() + TICK_MS
   #latestMs = 0
+  readonly #onTick: (lagMs: number) => void
 
-  constructor() {
+  /** `onTick` gets the delay of each timer. */
+  constructor(onTick: (lagMs: number) => void = () => undefined) {
+    this.#onTick = onTick
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
     this.#timer.unref()
   }
@@ -32,6 +35,7 @@ export class LoopLag {
     const now = performance.now()
     this.#latestMs = now - this.#dueAt
     this.#dueAt = now + TICK_MS
+    this.#onTick(this.#latestMs)
   }
 }
 

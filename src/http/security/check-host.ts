@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Middleware } from 'koa'
 import { InvalidError } from '../../platform/errors.ts'
+import { count, metrics } from '../../platform/metrics.ts'
 import { isApi } from '../paths.ts'
 
 /** Returns true if the API may be called under this name, which is in lower case and has no port. */
@@ -55,6 +56,7 @@ export function toOrigin(host: string, port: number): string {
 export function checkHost(isAllowed: IsHostAllowed): Middleware {
   return function assertHost(ctx, next) {
     if (isApi(ctx.path) && !isAllowed(hostname(ctx.get('host')))) {
+      count(metrics.httpRejected, { reason: 'host' })
       throw new InvalidError(
         'The server does not serve the API under this host name. Add the name to PUBLIC_HOSTS',
         undefined,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { isTrackedEnvelope } from '@trpc/server'
+import { change, metrics } from '../../platform/metrics.ts'
 import { SECOND } from '../../platform/time.ts'
 import { POSITION_ONLY } from '../../trpc/subscriptions.ts'
 
@@ -79,11 +80,13 @@ export class EventStreams {
 
   #add(stream: EventStream): void {
     this.#streams.add(stream)
+    change(metrics.liveSubscriptions, 1)
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS)
   }
 
   #delete(stream: EventStream): void {
     this.#streams.delete(stream)
+    change(metrics.liveSubscriptions, -1)
     if (this.#streams.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined

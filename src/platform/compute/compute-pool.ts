@@ -89,6 +89,10 @@ export class ComputePool {
     return deserialize(output)
   }
 
+  countTasks(): { queued: number; running: number } {
+    return { queued: this.#queue.queued.length, running: this.#executing.size }
+  }
+
   /** Ends all threads. Tasks that run or are queued fail with UnavailableError. */
   async close(): Promise<void> {
     this.#isClosed = true

@@ -48,6 +48,10 @@ export class FairSemaphore {
     else await this.#wait(key, signal)
   }
 
+  countWaiting(): number {
+    return [...this.#waiting.values()].reduce((count, { size }) => count + size, 0)
+  }
+
   release(key: string | null): void {
     this.#total -= 1
     const taken = (this.#taken.get(key) ?? 0) - 1

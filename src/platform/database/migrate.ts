@@ -145,6 +145,11 @@ async function listOwnNames(): Promise<string[]> {
   return (await source.getMigrations()).map((migration) => source.getMigrationName(migration))
 }
 
+/** Returns the name of the last migration that the database has; null if it has none. */
+export async function findLatestMigration(db: Database): Promise<string | null> {
+  return (await listApplied(db)).at(-1) ?? null
+}
+
 async function listApplied(db: Database): Promise<string[]> {
   try {
     const { rows } = await db.raw<{ rows: { name: string }[] }>(

@@ -3,7 +3,6 @@ import { newId } from '../ids.ts'
 import { SECOND } from '../time.ts'
 import { type Database, sqlState } from './database.ts'
 import { compareMigrations } from './migrate.ts'
-import type { Pools } from './pools/pools.ts'
 
 const PROBE_MAX_MS = 5 * SECOND
 
@@ -13,15 +12,15 @@ const PROBLEMS: Record<string, string> = {
 }
 
 /**
- * Returns a function that finds why the database cannot serve this process. It reads over the connections of requests and
- * stores a row over those of webhooks, as a database without disk space and a standby still answer reads.
+ * Returns a function that finds why the database cannot serve this process. It stores a row, over connections of another
+ * kind of work, as a database without disk space and a standby still answer reads.
  */
-export function createReadinessProbe({ requests, webhooks }: Pools): () => Promise<string | undefined> {
+export function createReadinessProbe(dbs: { reading: Database; writing: Database }): () => Promise<string | undefined> {
   const id = newId()
   const findProblem = async () => {
     // Those of newer versions are no problem: each version works with the schema of the next one.
-    if ((await compareMigrations(requests.db)).missing.length > 0) return 'migrations pending'
-    await storeRow(webhooks.db, id)
+    if ((await compareMigrations(dbs.reading)).missing.length > 0) return 'migrations pending'
+    await storeRow(dbs.writing, id)
     return undefined
   }
   return () =>
@@ -40,4 +39,24 @@ async function storeRow(db: Database, id: string): Promise<void> {
      on conflict (id) do update set checked_at = excluded.checked_at, padding = excluded.padding`,
     [id],
   )
+}
+
+/** ID of the row of the turns below, which no process has. */
+const TURN_ID = '00000000-0000-7000-8000-000000000001'
+
+/**
+ * Returns true in one process of those that call it in a period, and where the calls have the length of a period in the
+ * same one each time. When it ends, another one follows in the next period.
+ */
+export async function takeTurn(db: Database, periodMs: number): Promise<boolean> {
+  // Timers are not exact. The others come later within the period.
+  const seconds = (0.9 * periodMs) / SECOND
+  const { rows } = await db.raw<{ rows: unknown[] }>(
+    `insert into readiness_probes (id, checked_at, padding) values (?, now(), '')
+     on conflict (id) do update set checked_at = excluded.checked_at
+       where readiness_probes.checked_at < excluded.checked_at - make_interval(secs => ?)
+     returning 1`,
+    [TURN_ID, seconds],
+  )
+  return rows.length > 0
 }

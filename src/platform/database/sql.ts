@@ -1,6 +1,7 @@
 import { snakeCaseMappers } from 'objection'
 import type pg from 'pg'
-import type { Database } from './database.ts'
+import { count, metrics, observeSince } from '../metrics.ts'
+import { type Database, sqlState } from './database.ts'
 import { type ArrayResult, type ArrayStatement, findTransaction } from './transaction.ts'
 import { composeStatement, SqlFragment, type SqlPart, type Statement } from './statements/statement.ts'
 
@@ -34,13 +35,19 @@ export function createSqlTag<Row>(
  */
 async function executeStatement<Row>(
   db: Database,
-  { text, values }: Statement,
+  { name, text, values }: Statement,
   { isPrepared = true }: SqlOptions,
 ): Promise<Row[]> {
   // Rows come as lists, so that each column name is mapped once and not once per row. A connection prepares a statement
   // unless it has the key `name`.
   const statement = { text, values, rowMode: 'array', ...(isPrepared ? {} : { name: undefined }) } as const
-  const { fields, rows } = await (findTransaction(db)?.execute(statement) ?? executeDirectly(db, statement))
+  const startMs = performance.now()
+  const executed = findTransaction(db)?.execute(statement) ?? executeDirectly(db, statement)
+  const { fields, rows } = await executed.catch((error: unknown) => {
+    count(metrics.databaseErrors, { sqlstate_class: sqlState(error)?.slice(0, 2) ?? 'none' })
+    throw error
+  })
+  observeSince(metrics.statement, { statement: name }, startMs)
   const names = fields.map(({ name }) => toCamelName(name))
   return rows.map((row): unknown => toNamedRow(names, row)) as Row[]
 }

@@ -1,6 +1,7 @@
 import { withinTime } from '../concurrency/deadline.ts'
 import { SharedSlots } from '../concurrency/shared-slots.ts'
 import type { Logger } from '../log.ts'
+import { metrics, observeSince } from '../metrics.ts'
 import { Precedence } from './precedence.ts'
 import { JOB_MAX_MS, type Job, type JobPlace, type Task, type Work } from './job-queue.ts'
 
@@ -248,10 +249,13 @@ export class JobExecutor {
   }
 
   async #attempt(tenantId: string, work: Work): Promise<void> {
+    const { log, name } = this.#options
+    const startMs = performance.now()
     try {
       await withinTime(JOB_MAX_MS, work())
+      observeSince(metrics.job, { task: name, outcome: 'ok' }, startMs)
     } catch (error) {
-      const { log, name } = this.#options
+      observeSince(metrics.job, { task: name, outcome: 'failed' }, startMs)
       const fields = { event: 'job_failed' as const, err: error, task: name, tenantId }
       log.warn(fields, 'a job failed; what is still due will be found')
     }

@@ -1,5 +1,6 @@
 import { withinTime } from '../concurrency/deadline.ts'
 import type { Logger } from '../log.ts'
+import { count, metrics, observeSince } from '../metrics.ts'
 import { MINUTE } from '../time.ts'
 
 /** A task that takes longer counts as failed, and its next run starts although it may still be in progress. */
@@ -15,14 +16,19 @@ export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): (graceMs
     const tick = () => {
       // A task that takes longer than its interval is not started a second time.
       if (running.has(name)) return
+      const startMs = performance.now()
       const done = withinTime(TASK_MAX_MS, run())
-        .catch((error: unknown) =>
+        .catch((error: unknown) => {
+          count(metrics.periodicTaskFailed, { task: name })
           log.warn(
             { event: 'periodic_task_failed', err: error, task: name },
             'periodic task failed and will be repeated',
-          ),
-        )
-        .finally(() => running.delete(name))
+          )
+        })
+        .finally(() => {
+          observeSince(metrics.periodicTask, { task: name }, startMs)
+          running.delete(name)
+        })
       running.set(name, done)
     }
     return setInterval(tick, everyMs)

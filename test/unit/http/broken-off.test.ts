@@ -49,7 +49,7 @@ describe('calls whose client leaves before the answer', () => {
     const lines: Record<string, unknown>[] = []
     const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) })
     const koa = new Koa()
-    koa.use(accessLog(log, createPathMask(appRouter)))
+    koa.use(accessLog(log, appRouter, createPathMask(appRouter)))
     let isWorking = false
     koa.use(async (ctx) => {
       isWorking = true

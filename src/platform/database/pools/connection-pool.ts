@@ -1,4 +1,5 @@
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts'
+import { metrics, observeSince } from '../../metrics.ts'
 import { cancelStatement } from '../cancel-statement.ts'
 import { SharedTransactions } from './shared-transactions.ts'
 import { transact } from '../transaction.ts'
@@ -52,12 +53,14 @@ const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50, partsMax: 20 }
 export class ConnectionPool implements DatabaseSource {
   readonly db: Database
   readonly sharedTransactions: SharedTransactions
+  readonly #name: string
   readonly #pool: Database
   readonly #slots: FairSemaphore
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
   constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs }: Options) {
+    this.#name = name
     this.#pool = openDatabase(url, {
       ...settings,
       isPooled,
@@ -83,10 +86,12 @@ export class ConnectionPool implements DatabaseSource {
     const statements = signal && new CancelableStatements(signal, this.#canceled)
     return deriveDatabase(this.#pool, {
       acquireConnection: async () => {
+        const startMs = performance.now()
         await this.#slots.acquire(workspaceId, signal)
         try {
           const connection = await pool.acquireConnection()
           statements?.add(connection)
+          observeSince(metrics.poolWait, { pool: this.#name }, startMs)
           return connection
         } catch (error) {
           this.#slots.release(workspaceId)
@@ -99,6 +104,12 @@ export class ConnectionPool implements DatabaseSource {
         this.#slots.release(workspaceId)
       },
     })
+  }
+
+  /** Connections in use and idle ones, and work that waits for one. */
+  countConnections(): { used: number; idle: number; waiting: number } {
+    const { pool } = this.#pool.client
+    return { used: pool.numUsed(), idle: pool.numFree(), waiting: this.#slots.countWaiting() }
   }
 
   close(): Promise<void> {
