@@ -26,11 +26,15 @@ const IDLE_MS = 4000
 const STORED = 'Parley: stored only'
 const ANSWERED = 'Parley: stored and answered in four steps'
 const WITH_ENDPOINTS = 'Parley: the same, and events sent to endpoints'
+const WITH_METRICS = 'Parley: the same, and metrics counted'
 const SEVEN_ROWS = 'baseline: seven rows in one transaction'
 const SAME_ROWS = 'baseline: the rows of an answer, and the provider'
 
-/** `endpoints` of each workspace get its events of messages in an additional variant, if there are any. */
-type Size = { workspaces: number; messages: number; rounds: number; endpoints: number }
+/**
+ * `endpoints` of each workspace get its events of messages in an additional variant, if there are any. With `metrics` only
+ * answers with and without metrics are compared, in one process.
+ */
+type Size = { workspaces: number; messages: number; rounds: number; endpoints: number; metrics: number }
 type Answerer = { client: BenchClient; number: WhatsAppNumber; workflowId: string; endpointIds: string[] }
 type Send = (workspace: number, phone: string, body: string) => Promise<void>
 type Variant = {
@@ -49,12 +53,14 @@ type Variant = {
  * messages only, and with two plain ways to store an answer; then messages of which each is sent alone.
  */
 export function benchAnswer(options: Partial<Size> = {}): Promise<string[]> {
-  const size = { workspaces: 20, messages: 2000, rounds: 5, endpoints: 0, ...options }
+  const size = { workspaces: 20, messages: 2000, rounds: 5, endpoints: 0, metrics: 0, ...options }
   const initialLoad = formatLoadAverage()
   return withTempDatabase(async (database) => {
     const bench = await AnswerBench.start(database, size)
     try {
       for (let round = 0; round < size.rounds; round += 1) await bench.runRound(round)
+      if (size.metrics > 0)
+        return [...(await bench.reportMetrics()), `${initialLoad} before, ${formatLoadAverage()} after`]
       for (let round = 0; round < size.rounds; round += 1) await bench.runAlone(round)
       return [...bench.report(), `${initialLoad} before, ${formatLoadAverage()} after`]
     } finally {
@@ -100,11 +106,13 @@ class AnswerBench {
     const send: Send = async (workspace, phone, body) => bench.#answerers[workspace]?.number.sendWebhook(phone, body)
     const add = (name: string, pid: number, send: Send, isAnswered = false) =>
       bench.#variants.push({ name, pid, send, isAnswered, costs: [], alone: [], aloneMs: [] })
-    add(STORED, parley.pid, send)
+    if (size.metrics === 0) add(STORED, parley.pid, send)
     add(ANSWERED, parley.pid, send, true)
+    if (size.metrics > 0) add(WITH_METRICS, parley.pid, send, true)
     if (size.endpoints > 0) add(WITH_ENDPOINTS, parley.pid, send, true)
     // The rows of the baseline are those of an answer, so it starts after the first ones.
     for (const variant of bench.#variants) await bench.#measure(variant)
+    if (size.metrics > 0) return bench
     const baseline = await startServer('./baseline-answer.ts', environment)
     bench.#servers.push(baseline)
     const client = new BenchClient(baseline.url, CONCURRENCY)
@@ -177,6 +185,28 @@ class AnswerBench {
     ]
   }
 
+  async reportMetrics(): Promise<string[]> {
+    const { workspaces, messages, rounds } = this.#size
+    const [without, counted] = this.#variants
+    const compare = (read: (cost: CpuCost) => number) =>
+      formatSpread(counted?.costs.map((cost, round) => read(cost) / read(without?.costs[round] as CpuCost)) ?? [], 3)
+    const scrapes: [number, number][] = []
+    for (let index = 0; index < 20; index += 1)
+      scrapes.push((await this.#servers[0]?.ask<[number, number]>('scrape')) ?? [0, 0])
+    return [
+      `Webhooks of ${workspaces} numbers, concurrency ${CONCURRENCY}, ${rounds} interleaved rounds of ${messages}; median (range)`,
+      ...formatTable([
+        ['variant', ...COST_COLUMNS],
+        ...this.#variants.map(({ name, costs }) => formatCostRow(name, costs)),
+      ]),
+      `with metrics ÷ without: CPU of Node ${compare(({ nodeUs }) => nodeUs)}, total CPU ${compare(totalCpu)}, answers per second ${compare(({ perSecond }) => perSecond)}`,
+      `a scrape: ${formatSpread(
+        scrapes.map(([ms]) => ms),
+        1,
+      )} ms, ${scrapes[0]?.[1]} series`,
+    ]
+  }
+
   /** The CPU of the variant with endpoints includes the deliveries, its throughput only the answers. */
   #reportEndpoints({ costs, aloneMs }: Variant): string[] {
     const { endpoints, rounds, messages } = this.#size
@@ -241,6 +271,7 @@ class AnswerBench {
   /** Executes work while the workflows that answer are published, and the endpoints of the variant enabled. */
   async #withWorkflows<T>(variant: Variant, work: () => Promise<T>): Promise<T> {
     if (!variant.isAnswered) return work()
+    await this.#servers[0]?.ask(variant.name === WITH_METRICS ? 'metrics' : 'no metrics')
     const setEndpoints = async (status: 'enabled' | 'disabled') => {
       if (variant.name !== WITH_ENDPOINTS) return
       for (const { client, endpointIds } of this.#answerers)

@@ -57,6 +57,7 @@ const { positionals, values } = readCommand(USAGE, {
     followers: text,
     calls: text,
     endpoints: text,
+    metrics: text,
   },
 })
 const bench = BENCHES[positionals[0] ?? '']

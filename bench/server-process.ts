@@ -6,6 +6,8 @@ export type ServerProcess = {
   pid: number
   /** Collects the garbage of a Parley server, and returns the heap that it uses then. */
   readLiveHeapMb(): Promise<number>
+  /** Sends a command to a Parley server and returns its answer. */
+  ask<Answer>(command: 'metrics' | 'no metrics' | 'scrape'): Promise<Answer>
   stop(): Promise<void>
 }
 
@@ -24,16 +26,19 @@ export async function startServer(script: string, environment: Record<string, st
   return {
     url,
     pid: child.pid as number,
-    async readLiveHeapMb() {
-      const answered = once(child, 'message')
-      child.send('heap')
-      const [bytes] = await answered
-      return Number(bytes) / 1024 ** 2
-    },
+    readLiveHeapMb: async () => Number(await ask(child, 'heap')) / 1024 ** 2,
+    ask: (command) => ask(child, command),
     async stop() {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
       await exited
     },
   }
+}
+
+async function ask<Answer>(child: ChildProcess, command: string): Promise<Answer> {
+  const answered = once(child, 'message')
+  child.send(command)
+  const [answer] = (await answered) as [Answer]
+  return answer
 }

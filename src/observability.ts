@@ -48,7 +48,7 @@ const INFO_MAX_MS = 2 * SECOND
 /** Starts to count, and the server that shows it, if it has a port. @throws ConfigError */
 export async function startObservability(config: Config): Promise<Observability | undefined> {
   if (!config.metrics) return undefined
-  startMetrics()
+  const stopMetrics = startMetrics()
   const build = { version: VERSION, commit: config.commit ?? 'unknown', roles: config.roles.join(',') }
   setGauge(metrics.buildInfo, [{ labels: build, value: 1 }])
   let parts: { dependencies: OpenDependencies; readiness: Readiness } | undefined
@@ -67,6 +67,7 @@ export async function startObservability(config: Config): Promise<Observability 
     url: toUrl(server, config.metrics.host),
     use: (dependencies, readiness) => (parts = { dependencies, readiness }),
     async stop() {
+      stopMetrics()
       lag.stop()
       await stopMetricsServer(server)
     },

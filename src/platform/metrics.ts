@@ -174,11 +174,14 @@ export const metrics = {
 /** Without a server that shows them, nothing is counted. */
 let isOn = false
 
-/** Begins to count, also memory, processor time and garbage collection of the process. */
-export function startMetrics(): void {
-  if (isOn) return
+let hasDefaults = false
+
+/** Begins to count, also memory, processor time and garbage collection of the process. The returned function ends it. */
+export function startMetrics(): () => void {
   isOn = true
-  collectDefaultMetrics({ register: registry })
+  if (!hasDefaults) collectDefaultMetrics({ register: registry })
+  hasDefaults = true
+  return () => (isOn = false)
 }
 
 /** True if a server shows the metrics. */
