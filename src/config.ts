@@ -5,26 +5,7 @@ import type { S3Settings } from './platform/files/s3-store.ts'
 import type { TracingSettings } from './platform/tracing/otlp-exporter.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { readEnvFile } from './platform/process/env-file.ts'
-
-/** One or more texts, separated by commas. */
-function list<Item extends z.ZodType<unknown, string>>(toItem: (message: string) => Item, message: string) {
-  return z
-    .string()
-    .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
-    .pipe(z.array(toItem(message)).min(1, message))
-}
-
-function integer(min: number, max: number, message = `must be a number from ${min} to ${max}`) {
-  return z.coerce.number(message).int(message).min(min, message).max(max, message)
-}
-
-/** An http or https address, without its trailing slash. */
-function httpUrl(message: string) {
-  return z
-    .string()
-    .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), message)
-    .transform((text) => text.replace(/\/+$/, ''))
-}
+import { httpUrl, integer, list } from './platform/process/env-values.ts'
 
 function secretKey(message: string) {
   return z.string().regex(/^[0-9a-f]{64}$/i, message)

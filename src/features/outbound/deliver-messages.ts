@@ -14,6 +14,7 @@ import { deliverJob } from '../automation/jobs.ts'
 import { loadCachedChannel, type LoadedChannel } from '../channels/load-channel.ts'
 import { CLAIM_MS, claimMessages, type ClaimedMessage, type Delivery } from './claim-messages.ts'
 import { claimInTransaction, commitClaim } from './commit-claim.ts'
+import { findRefusal } from './refusals.ts'
 import { settleMessages, type DeliveryOutcome } from './settle-messages.ts'
 import { attachEarlyStatuses, isEarlySql } from './statuses/attach-early-statuses.ts'
 import { FileUploads } from './upload-files.ts'
@@ -26,8 +27,6 @@ const BATCHES_MAX = 64
 const CLAIM_SIZE = 1
 /** With the delays between them, enough for as long as a claim lasts. */
 const SETTLE_ATTEMPTS_MAX = 30
-/** A workflow that sends later has waited for something else than the message of the customer. */
-const ANSWER_MAX_MS = MINUTE
 /** Longer than most sends take, so that a batch is normally settled as a whole. */
 const SETTLE_EVERY_MS = SECOND / 2
 
@@ -203,6 +202,9 @@ async function sendAndSettle(
   return { outcomes, hasMore }
 }
 
+/** A workflow that sends later has waited for something else than the message of the customer. */
+const ANSWER_MAX_MS = MINUTE
+
 type Sender = { send(message: ClaimedMessage): Promise<SendResult> }
 
 async function send(
@@ -215,18 +217,14 @@ async function send(
   const { messageId, runId, attempt } = message
   const attributes = { 'parley.channel_id': id, 'parley.channel_kind': kind, 'parley.attempt': attempt }
   const ids = { 'parley.tenant_id': scope.tenantId, 'parley.message_id': messageId, 'parley.run_id': runId }
+  const about = { ...ids, ...attributes }
   const startMs = performance.now()
-  const result = await withSpan(
-    message.span ?? scope.tracing,
-    'provider.send',
-    { ...ids, ...attributes },
-    async (span) => {
-      const sent = await sender.send(message)
-      span?.set({ 'parley.outcome': sent.kind })
-      if (sent.kind !== 'accepted') span?.fail(sent.error.code)
-      return sent
-    },
-  )
+  const result = await withSpan(message.span ?? scope.tracing, 'provider.send', about, async (span) => {
+    const sent = await sender.send(message)
+    span?.set({ 'parley.outcome': sent.kind })
+    if (sent.kind !== 'accepted') span?.fail(sent.error.code)
+    return sent
+  })
   recordSend({ message, result }, { channelKind: kind, startMs, now: scope.now() })
   return { message, result }
 }
@@ -239,6 +237,7 @@ const OUTCOMES: Record<SendResult['kind'], string> = {
   unknown: 'unknown',
 }
 
+/** Counts an attempt to send, and the time since the message of the customer that it answers. */
 function recordSend(
   { message: { answers }, result }: DeliveryOutcome,
   { channelKind, startMs, now }: { channelKind: LoadedChannel['kind']; startMs: number; now: Date },
@@ -249,57 +248,4 @@ function recordSend(
   const latencyMs = answers ? now.getTime() - answers.getTime() : Infinity
   if (result.kind === 'accepted' && latencyMs < ANSWER_MAX_MS)
     observe(metrics.answerLatency, { channel_kind: channelKind }, latencyMs)
-}
-
-/** Returns the result of a message that must not be sent any more. */
-function findRefusal(message: ClaimedMessage): SendResult | undefined {
-  const { obstacle, isOutsideWindow, content, replyToProviderId } = message
-  if (obstacle === 'contact_blocked') return CONTACT_BLOCKED
-  if (obstacle === 'contact_opted_out') return CONTACT_OPTED_OUT
-  if (isOutsideWindow) return WINDOW_CLOSED
-  return content?.['reaction'] && !replyToProviderId ? NOTHING_TO_REACT_TO : undefined
-}
-
-const NOTHING_TO_REACT_TO: SendResult = {
-  kind: 'refused',
-  error: {
-    code: 'replied_message_not_sent',
-    message: 'The message to react to was never sent or is not in the conversation',
-    providerCode: null,
-    retryable: false,
-    hint: 'React to a message that the customer has',
-  },
-}
-
-const CONTACT_BLOCKED: SendResult = {
-  kind: 'refused',
-  error: {
-    code: 'contact_blocked',
-    message: 'The contact was blocked before the message could be sent',
-    providerCode: null,
-    retryable: false,
-    hint: 'Unblock the contact and send the message again',
-  },
-}
-
-const CONTACT_OPTED_OUT: SendResult = {
-  kind: 'refused',
-  error: {
-    code: 'contact_opted_out',
-    message: 'The contact opted out of such messages before this one could be sent',
-    providerCode: null,
-    retryable: false,
-    hint: 'Send the contact no such messages until it opts in again',
-  },
-}
-
-const WINDOW_CLOSED: SendResult = {
-  kind: 'refused',
-  error: {
-    code: 'outside_window',
-    message: 'The 24-hour customer service window closed before the message could be sent',
-    providerCode: null,
-    retryable: false,
-    hint: 'Send an approved template with POST /api/messages or in a broadcast',
-  },
 }
