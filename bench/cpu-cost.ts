@@ -37,7 +37,7 @@ export function readMemoryMb(pid: number): number {
 }
 
 /** Reads the processor time of all children of a process, such as the backends of a postmaster, exited ones included. */
-function readChildrenCpuMs(parentPid: number): number {
+export function readChildrenCpuMs(parentPid: number): number {
   const running = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => readStat(Number(name)))

@@ -39,10 +39,11 @@ export async function withTempDatabase<T>(
   }
 }
 
-/** Checks whether any mailbox item or outbound message is still to be processed. */
+/** Checks whether any mailbox item or outbound message is still to be processed, on a distributed database, too. */
 export async function hasPendingWork(database: pg.Client): Promise<boolean> {
   const { rows } = await database.query<{ isPending: boolean }>(
-    'select exists (select from mailbox_items) or exists (select from outbox) as "isPending"',
+    `select (select count(*) from (select 1 from mailbox_items limit 1) i)
+       + (select count(*) from (select 1 from outbox limit 1) o) > 0 as "isPending"`,
   )
   return rows[0]?.isPending ?? true
 }

@@ -4,6 +4,7 @@ import { benchAnswer } from './answer.ts'
 import { benchBroadcast } from './broadcast.ts'
 import { benchBulk } from './bulk.ts'
 import { benchCompute } from './compute.ts'
+import { benchDistributed } from './distributed.ts'
 import { benchEngine } from './engine.ts'
 import { benchEngineHistory } from './engine-history.ts'
 import { benchFairness } from './fairness.ts'
@@ -23,6 +24,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   bulk: benchBulk,
   broadcast: benchBroadcast,
   answer: benchAnswer,
+  distributed: benchDistributed,
   engine: benchEngine,
   'engine-history': benchEngineHistory,
   'engine-latency': benchLatency,

@@ -14,8 +14,7 @@ const DROP_ATTEMPTS = 10
 export class CitusDatabase implements ChaosDatabase {
   readonly url: string
   readonly disk = 'the disks of a cluster of Citus are not limited'
-  // Citus cannot plan every statement without its values.
-  readonly environment = { DB_PREPARED_STATEMENTS: 'false' }
+  readonly environment = {}
   readonly workerNodes: ChaosServer[]
   readonly #name: string
   readonly #nodeUrls: string[]
