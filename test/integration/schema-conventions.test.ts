@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/platform/database/database.ts'
 import { compareMigrations, migrate } from '../../src/platform/database/migrate.ts'
+import { BOUND_TABLES } from '../../src/platform/database/statements/recordset.ts'
 import { LOCAL_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../src/platform/database/statements/tables.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
@@ -114,6 +115,18 @@ describe('database schema', () => {
     expect(tables.map(({ name }) => name)).to.have.members([...TENANT_TABLES, ...REFERENCE_TABLES, ...LOCAL_TABLES])
     const withTenantId = await select<{ name: string }>(`select relname as name from ${WITH_TENANT_ID} t`)
     expect(withTenantId.map(({ name }) => name)).to.include.members([...TENANT_TABLES])
+  })
+
+  it('lists the JSON columns of the tables whose rows are bound one by one, which have no arrays', async () => {
+    const columns = await select<{ table: string; name: string; type: string }>(
+      `select table_name as table, column_name as name, data_type as type from information_schema.columns
+       where table_schema = 'public' and data_type in ('jsonb', 'json', 'ARRAY')`,
+    )
+    for (const [table, jsonColumns] of Object.entries(BOUND_TABLES)) {
+      const found = columns.filter((column) => column.table === table)
+      expect(found.map(({ name }) => name)).to.have.members([...jsonColumns])
+      expect(found.filter(({ type }) => type === 'ARRAY')).to.deep.equal([])
+    }
   })
 
   it('lists a tenant table after those that its foreign keys name', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -20,11 +21,25 @@ export async function keepDeletedIds(tx: Scope, messageIds: string[]): Promise<v
     order by hash on conflict do nothing`
 }
 
+/** Finds those of the IDs at the provider whose messages have been deleted. */
+export async function findDeletedIds(tx: Scope, channelId: string, providerMessageIds: string[]): Promise<Set<string>> {
+  const byHash = new Map(providerMessageIds.map((id) => [hashId(channelId, id).toString('hex'), id]))
+  const rows = await tx.sql<{ hash: Buffer }>('findDeletedIds')`
+    select hash from deleted_message_ids
+    where tenant_id = ${tx.tenantId} and hash = any(${[...byHash.keys()].map((hash) => Buffer.from(hash, 'hex'))}::bytea[])`
+  return new Set(rows.map(({ hash }) => byHash.get(hash.toString('hex')) ?? ''))
+}
+
 /** SQL condition: the message with this ID at the provider has been deleted. */
 export function isDeletedSql({ tenantId }: Scope, channelId: string, providerMessageId: SqlFragment): SqlFragment {
   return sqlFragment`exists (
     select from deleted_message_ids d
     where d.tenant_id = ${tenantId} and d.hash = ${hashSql(sqlFragment`${channelId}`, providerMessageId)})`
+}
+
+/** The same as `hashSql`, which computes the hashes of stored IDs. */
+function hashId(channelId: string, providerMessageId: string): Buffer {
+  return createHash('sha256').update(`${channelId} ${providerMessageId}`).digest()
 }
 
 function hashSql(channelId: SqlFragment, providerMessageId: SqlFragment): SqlFragment {

@@ -1,4 +1,3 @@
-import { toRecordset } from '../../platform/database/sql.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 
@@ -8,6 +7,8 @@ const ATTRIBUTED_MS = 72 * HOUR
 type Received = { messageId: string; conversationId: string; contactId: string }
 export type Reply = Received & { broadcastId: string; recipientId: string; afterMs: number }
 
+type Reached = { contactId: string; broadcastId: string; recipientId: string; sentAt: Date; repliedAt: Date | null }
+
 /**
  * Attributes the first message of each contact to the broadcast that reached it last on the channel, within 72 hours.
  * A broadcast has at most one reply of each recipient. The caller holds the locks of the conversations.
@@ -15,15 +16,7 @@ export type Reply = Received & { broadcastId: string; recipientId: string; after
 export async function attributeReplies(tx: Scope, channelId: string, messages: Received[]): Promise<Reply[]> {
   const first = [...new Map(messages.toReversed().map((message) => [message.contactId, message])).values()]
   const now = tx.now()
-  const reached = await tx.sql<Reply>('findBroadcastsOfReplies')`
-    select r.broadcast_id, r.id as recipient_id, x.message_id, x.conversation_id, x.contact_id,
-      greatest(0, extract(epoch from ${now}::timestamptz - r.sent_at) * 1000)::float8 as after_ms
-    from jsonb_to_recordset(${toRecordset(first)}::jsonb) as x (message_id uuid, conversation_id uuid, contact_id uuid)
-    join lateral (
-      select s.id, s.broadcast_id, s.sent_at, s.replied_at from broadcast_recipients s
-      join broadcasts b on b.tenant_id = ${tx.tenantId} and b.id = s.broadcast_id and b.channel_id = ${channelId}
-      where s.tenant_id = ${tx.tenantId} and s.contact_id = x.contact_id and s.sent_at > ${addMs(now, -ATTRIBUTED_MS)}
-      order by s.sent_at desc limit 1) r on r.replied_at is null`
+  const reached = await findReached(tx, channelId, first)
   if (reached.length === 0) return []
   const recorded = await tx.sql<{ id: string }>('recordReplies')`
     update broadcast_recipients set replied_at = ${now}, updated_at = ${now}
@@ -38,6 +31,29 @@ export async function attributeReplies(tx: Scope, channelId: string, messages: R
     })),
   )
   return replies
+}
+
+/** Finds the broadcasts on the channel that reached contacts last, unless they have been answered. */
+async function findReached(tx: Scope, channelId: string, messages: Received[]): Promise<Reply[]> {
+  const now = tx.now()
+  const contactIds = messages.map(({ contactId }) => contactId)
+  const sent = await tx.sql<Reached>('findReached')`
+    select contact_id, broadcast_id, id as recipient_id, sent_at, replied_at from broadcast_recipients
+    where tenant_id = ${tx.tenantId} and contact_id = any(${contactIds}) and sent_at > ${addMs(now, -ATTRIBUTED_MS)}
+    order by sent_at desc`
+  if (sent.length === 0) return []
+  const broadcastIds = [...new Set(sent.map(({ broadcastId }) => broadcastId))]
+  const ofChannel = await tx.sql<{ id: string }>('findBroadcastsOfChannel')`
+    select id from broadcasts where tenant_id = ${tx.tenantId} and id = any(${broadcastIds}) and channel_id = ${channelId}`
+  const idsOfChannel = new Set(ofChannel.map(({ id }) => id))
+  const newest = sent.toReversed().filter(({ broadcastId }) => idsOfChannel.has(broadcastId))
+  const byContact = new Map(newest.map((recipient) => [recipient.contactId, recipient]))
+  return messages.flatMap((message): Reply[] => {
+    const recipient = byContact.get(message.contactId)
+    if (!recipient || recipient.repliedAt !== null) return []
+    const { broadcastId, recipientId, sentAt } = recipient
+    return [{ ...message, broadcastId, recipientId, afterMs: Math.max(0, now.getTime() - sentAt.getTime()) }]
+  })
 }
 
 /**

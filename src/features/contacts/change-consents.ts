@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { Event } from '../../scope/event-types.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { lockContactsSql } from '../automation/lock-order.ts'
+import { lockContacts } from '../automation/lock-order.ts'
 import { emitEvents } from '../automation/emit-events.ts'
 import { attributeOptOuts } from '../broadcast-recipients/attribute-responses.ts'
 
@@ -97,7 +97,7 @@ function isOutdated({ purpose, at }: ConsentChange, current: Current): boolean {
 
 async function lockConsents(tx: Scope, changes: ConsentChange[]): Promise<Map<string, Current>> {
   const contactIds = [...new Set(changes.map(({ contactId }) => contactId))]
-  await tx.sql('lockConsents')`${lockContactsSql(tx, contactIds)}`
+  await lockContacts(tx, contactIds)
   const rows = await tx.sql<Current>('loadConsents')`
     select id, marketing_consent as marketing, service_consent as service, consent_at as marketing_at,
       service_consent_at as service_at from contacts

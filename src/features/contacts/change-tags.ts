@@ -1,4 +1,5 @@
 import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { emitEvents } from '../automation/emit-events.ts'
 import { ensureTags } from '../tags/ensure-tags.ts'
@@ -51,11 +52,10 @@ async function deleteTags(tx: Scope, changes: TagChange[]): Promise<Omit<TagChan
 
 /** Returns the inserted pairs as `contactId tagId`. */
 async function insertTags(tx: Scope, rows: { contactId: string; tagId: string }[]): Promise<Set<string>> {
+  if (rows.length === 0) return new Set()
+  const links = rows.map(({ contactId, tagId }) => ({ contactId, tagId, createdAt: tx.now() }))
   const inserted = await tx.sql<{ contactId: string; tagId: string }>('insertTags')`
-    insert into contact_tags (tenant_id, contact_id, tag_id, created_at)
-     select ${tx.tenantId}::uuid, contact_id, tag_id, ${tx.now()}::timestamptz
-     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (contact_id uuid, tag_id uuid)
-     on conflict do nothing returning contact_id, tag_id`
+    ${insertRowsSql('contact_tags', tx.tenantId, links)} on conflict do nothing returning contact_id, tag_id`
   return new Set(inserted.map(({ contactId, tagId }) => `${contactId} ${tagId}`))
 }
 

@@ -1,4 +1,4 @@
-import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -66,12 +66,16 @@ export async function addConversations(tx: Scope, pairs: ConversationPair[]): Pr
   const missing = new Map(
     pairs.map(({ channelId, contactId }) => [`${channelId} ${contactId}`, { channelId, contactId }]),
   )
-  const rows = sortForLocking([...missing], ([key]) => key).map(([, pair]) => ({ id: newId(), ...pair }))
+  const rows = sortForLocking([...missing], ([key]) => key).map(([, pair]) => ({
+    id: newId(),
+    ...pair,
+    status: 'active',
+    createdAt: now,
+    updatedAt: now,
+  }))
   const created = await tx.sql<{ id: string }>('createConversations')`
-    insert into conversations (tenant_id, id, contact_id, channel_id, status, created_at, updated_at)
-     select ${tx.tenantId}::uuid, id, contact_id, channel_id, 'active', ${now}::timestamptz, ${now}::timestamptz
-     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, contact_id uuid, channel_id uuid)
-     on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
+    ${insertRowsSql('conversations', tx.tenantId, rows)}
+    on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
   const createdIds = new Set(created.map(({ id }) => id))
   const locked = await lockConversations(tx, rows)
   return locked.map((row) => ({ ...row, isNew: createdIds.has(row.conversationId) }))

@@ -1,10 +1,10 @@
 import type { InboundMessage } from '../../channels/channel.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
-import { sqlFragment } from '../../platform/database/statements/statement.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { leaveToCommit } from '../../platform/database/transaction.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { isDeletedSql } from '../automation/deleted-message-ids.ts'
+import { findDeletedIds } from '../automation/deleted-message-ids.ts'
 import { sortForLocking } from '../automation/lock-order.ts'
-import { keepWebhooksSql, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
+import { keepWebhooks, type RawWebhook } from '../provider-webhooks/keep-webhooks.ts'
 import type { EnsuredConversation } from '../conversations/ensure-conversations.ts'
 
 export type NewInboundMessage = {
@@ -17,46 +17,77 @@ export type NewInboundMessage = {
 
 /**
  * Inserts messages and returns those that have never been stored; one that was stored and deleted stays deleted. The unique
- * key on the provider's id decides, so two concurrent deliveries leave one message; its provider id and the message are
- * inserted by one statement, together with the webhook calls that they arrived in.
+ * key on the provider's id decides, so two concurrent deliveries leave one message. The webhook calls that they arrived in
+ * are stored with them. The caller holds the locks of the conversations, as every deletion of messages does, and
+ * awaits `stored` with the statements that follow.
  */
 export async function insertInbound(
   tx: Scope,
   channelId: string,
   { messages, webhooks }: { messages: NewInboundMessage[]; webhooks: RawWebhook[] },
-): Promise<NewInboundMessage[]> {
+): Promise<{ inserted: NewInboundMessage[]; stored: Promise<unknown> }> {
   const distinct = [...new Map(messages.toReversed().map((entry) => [entry.message.providerMessageId, entry])).values()]
-  const rows = distinct.map(({ id, message, conversation }) => ({
+  const sorted = sortForLocking(distinct, ({ message }) => message.providerMessageId)
+  const providerIds = sorted.map(({ message }) => message.providerMessageId)
+  const [newIds, deletedIds] = await Promise.all([
+    insertNewIds(tx, channelId, sorted),
+    findDeletedIds(tx, channelId, providerIds),
+    keepWebhooks(tx, channelId, webhooks),
+  ])
+  const isNew = ({ id }: NewInboundMessage) => newIds.has(id)
+  const isDeleted = ({ message }: NewInboundMessage) => deletedIds.has(message.providerMessageId)
+  const inserted = messages.filter((entry) => isNew(entry) && !isDeleted(entry))
+  const stored = Promise.all([
+    insertMessages(tx, channelId, inserted),
+    removeIds(
+      tx,
+      channelId,
+      sorted.filter((entry) => isNew(entry) && isDeleted(entry)),
+    ),
+  ])
+  return { inserted, stored: leaveToCommit(stored) }
+}
+
+/** Stores the provider's ids of messages, and returns our own of those that were not known. */
+async function insertNewIds(tx: Scope, channelId: string, messages: NewInboundMessage[]): Promise<Set<string>> {
+  if (messages.length === 0) return new Set()
+  const rows = messages.map(({ id, message: { providerMessageId } }) => ({
+    channelId,
+    providerMessageId,
+    messageId: id,
+    createdAt: tx.now(),
+  }))
+  const inserted = await tx.sql<{ messageId: string }>('insertInboundIds')`
+    ${insertRowsSql('provider_message_ids', tx.tenantId, rows)} on conflict do nothing returning message_id`
+  return new Set(inserted.map(({ messageId }) => messageId))
+}
+
+/** Removes the ids of messages that have been deleted, of which nothing is stored. */
+async function removeIds(tx: Scope, channelId: string, messages: NewInboundMessage[]): Promise<void> {
+  if (messages.length === 0) return
+  await tx.sql('removeInboundIds')`
+    delete from provider_message_ids where tenant_id = ${tx.tenantId} and channel_id = ${channelId}
+      and message_id = any(${messages.map(({ id }) => id)})`
+}
+
+async function insertMessages(tx: Scope, channelId: string, messages: NewInboundMessage[]): Promise<void> {
+  if (messages.length === 0) return
+  const now = tx.now()
+  const rows = messages.map(({ id, message, conversation: { conversationId, contactId } }) => ({
     id,
-    providerMessageId: message.providerMessageId,
-    conversationId: conversation.conversationId,
-    contactId: conversation.contactId,
+    conversationId,
+    contactId,
+    channelId,
+    direction: 'inbound',
     type: message.type,
     body: message.body,
     content: message.content,
+    status: 'received',
+    sender: { type: 'contact', id: contactId, name: null },
+    providerMessageId: message.providerMessageId,
     providerAt: message.at,
-    sender: { type: 'contact', id: conversation.contactId, name: null },
+    createdAt: now,
+    updatedAt: now,
   }))
-  const sorted = sortForLocking(rows, (row) => row.providerMessageId)
-  const ids = sorted.map(({ id }) => id)
-  const providerIds = sorted.map(({ providerMessageId }) => providerMessageId)
-  const now = tx.now()
-  const inserted = await tx.sql<{ id: string }>('insertInbound')`
-    with new_ids as (
-       insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-       select ${tx.tenantId}::uuid, ${channelId}::uuid, provider_message_id, id, ${now}::timestamptz
-       from unnest(${ids}::uuid[], ${providerIds}::text[]) as x (id, provider_message_id)
-       where not ${isDeletedSql(tx, channelId, sqlFragment`x.provider_message_id`)}
-       on conflict do nothing returning message_id),
-     ${keepWebhooksSql(tx, channelId, webhooks)}
-     insert into messages (tenant_id, id, conversation_id, contact_id, channel_id, direction, type, body, content,
-       status, sender, provider_message_id, provider_at, created_at, updated_at)
-     select ${tx.tenantId}::uuid, i.id, i.conversation_id, i.contact_id, ${channelId}::uuid, 'inbound', i.type, i.body, i.content,
-       'received', i.sender, i.provider_message_id, i.provider_at, ${now}::timestamptz, ${now}::timestamptz
-     from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as i (id uuid, provider_message_id text, conversation_id uuid,
-       contact_id uuid, type text, body text, content jsonb, provider_at timestamptz, sender jsonb)
-     join new_ids on new_ids.message_id = i.id
-     returning id`
-  const insertedIds = new Set(inserted.map(({ id }) => id))
-  return messages.filter(({ id }) => insertedIds.has(id))
+  await tx.sql('insertInbound')`${insertRowsSql('messages', tx.tenantId, rows)}`
 }

@@ -58,12 +58,13 @@ export async function receiveMessages(
         const span = spans?.get(message)
         if (span) byConversation.set(conversation.conversationId, span)
       }
-      const inserted = await insertInbound(tx, channelId, { messages: candidates, webhooks })
+      const { inserted, stored } = await insertInbound(tx, channelId, { messages: candidates, webhooks })
       if (inserted.length > 0) {
         const found = findConsentKeywords(keywordSettings, inserted)
         const keywords = new Map(found.map(({ keyword, received }) => [received.id, keyword]))
         // Sent together, in this order.
-        const [, replies] = await Promise.all([
+        const [, , replies] = await Promise.all([
+          stored,
           touchConversations(tx, inserted),
           attributeReplies(tx, channelId, inserted.map(toReceivedFrom)),
           deliverToMailboxes(tx, { channelId, messages: inserted, senders, keywords }),
@@ -74,7 +75,7 @@ export async function receiveMessages(
         await deliverReplies(tx, replies, keywords)
         await tx.record(...toEvents(inserted, senders))
         tx.enqueue(advanceJob(tx.tenantId))
-      }
+      } else await stored
       return toReceived(tx, { channelId, candidates, inserted })
     },
     { size: messages.length, ...options, ...(spans?.size ? { findSpan } : {}) },

@@ -1,12 +1,12 @@
 import type { Sender } from '../../channels/channel.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { groupBy } from '../../platform/group-by.ts'
 import { newId } from '../../platform/ids.ts'
 import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { isDeletedSql } from '../automation/deleted-message-ids.ts'
-import { lockContactsSql, sortForLocking } from '../automation/lock-order.ts'
+import { lockContacts, sortForLocking } from '../automation/lock-order.ts'
 import { carryRestrictions } from '../consent/carry-restrictions.ts'
 import { findByPhone } from '../contacts/find-or-create-contacts.ts'
 import { type NewIdentity, saveIdentities } from '../contacts/identities.ts'
@@ -202,16 +202,13 @@ async function createContacts(tx: Scope, people: Person[]): Promise<Map<Person, 
     }
   })
   // Another channel or the API may create a contact with the same number at this moment: its row wins.
+  const now = tx.now()
   const rows = sortForLocking(
-    candidates.map(({ id, row }) => ({ id, ...row })),
+    candidates.map(({ id, row }) => ({ id, ...row, source: 'inbound', createdAt: now, updatedAt: now })),
     ({ phoneKey, id }) => phoneKey ?? id,
   )
-  const now = tx.now()
   const inserted = await tx.sql<{ id: string }>('createSenders')`
-    insert into contacts (tenant_id, id, name, phone, phone_key, username, country, source, created_at, updated_at)
-     select ${tx.tenantId}::uuid, id, name, phone, phone_key, username, country, 'inbound', ${now}::timestamptz, ${now}::timestamptz
-     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text, phone text, phone_key text, username text, country text)
-     on conflict do nothing returning id`
+    ${insertRowsSql('contacts', tx.tenantId, rows)} on conflict do nothing returning id`
   const insertedIds = new Set(inserted.map(({ id }) => id))
   const conflicting = candidates.flatMap(({ id, phone }) => (phone === null || insertedIds.has(id) ? [] : [{ phone }]))
   const winners = conflicting.length > 0 ? await findByPhone(tx, conflicting) : new Map<string, string>()
@@ -254,7 +251,7 @@ export async function carryBetweenContacts(
     otherIds.map((otherId) => [contactId, otherId] as const),
   )
   if (pairs.length === 0) return
-  await tx.sql('lockPeople')`${lockContactsSql(tx, pairs.flat())}`
+  await lockContacts(tx, pairs.flat())
   const carried = { channelId, text: SAME_PERSON, keepsLaterChoices: true }
   for (const [contactId, otherId] of pairs) {
     await carryRestrictions(tx, { ...carried, fromId: contactId, toId: otherId })

@@ -1,9 +1,8 @@
-import { toRecordset } from '../../platform/database/sql.ts'
-import { sqlText } from '../../platform/database/statements/statement.ts'
+import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { lockContactsSql } from '../automation/lock-order.ts'
+import { lockContacts } from '../automation/lock-order.ts'
 import { automationOnSql } from '../conversations/automation.ts'
-import { toLastMessage } from '../conversations/last-message.ts'
+import { type LastMessage, toLastMessage } from '../conversations/last-message.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
 import { windowExpiryFrom } from '../conversations/service-window.ts'
 import type { NewInboundMessage } from './insert-inbound.ts'
@@ -14,30 +13,39 @@ import type { NewInboundMessage } from './insert-inbound.ts'
  */
 export async function touchConversations(tx: Scope, messages: NewInboundMessage[]): Promise<void> {
   const now = tx.now()
-  const changes = new Map<string, { id: string; contactId: string; count: number; at: Date; last: unknown }>()
+  const changes = new Map<string, { count: number; at: Date; last: LastMessage }>()
+  const contacts = new Map<string, Date>()
   for (const { id, message, conversation } of messages) {
     const { conversationId, contactId } = conversation
     const previous = changes.get(conversationId)
-    changes.set(conversationId, {
-      id: conversationId,
-      contactId,
-      count: (previous?.count ?? 0) + 1,
-      at: previous && previous.at > message.at ? previous.at : message.at,
-      last: toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: now }),
-    })
+    const at = previous && previous.at > message.at ? previous.at : message.at
+    const last = toLastMessage({ id, body: message.body, direction: 'inbound', type: message.type, at: now })
+    changes.set(conversationId, { count: (previous?.count ?? 0) + 1, at, last })
+    contacts.set(contactId, at)
   }
-  const rows = [...changes.values()].map((change) => ({ ...change, expiresAt: windowExpiryFrom(change.at) }))
-  const contactIds = rows.map(({ contactId }) => contactId)
-  await tx.sql('touchConversations')`
-    with input as materialized (
-       select * from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x
-         (id uuid, contact_id uuid, count int, at timestamptz, last jsonb, expires_at timestamptz)),
-     touched as (
-       update conversations cv set unread_count = unread_count + x.count, last_message = x.last, last_message_at = ${now},
-         last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at = greatest(window_expires_at, x.expires_at),
-         ${sqlText(automationOnSql(`status = 'closed'`))}, ${sqlText(REOPEN_SQL)}, updated_at = ${now}
-       from input x where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
-     locked as (${lockContactsSql(tx, contactIds)})
-     update contacts c set last_inbound_at = greatest(last_inbound_at, x.at)
-     from locked join input x on x.contact_id = locked.id where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+  // Times are numbers: a distributed database does not compute them from the texts of an update.
+  const input = [...changes].map(([id, { at, ...change }]): [string, object] => [
+    id,
+    { ...change, at: at.getTime() / 1000, expiresAt: windowExpiryFrom(at).getTime() / 1000 },
+  ])
+  const change = sqlFragment`(${JSON.stringify(Object.fromEntries(input))}::jsonb -> id::text)`
+  await Promise.all([
+    tx.sql('touchConversations')`
+      update conversations set unread_count = unread_count + (${change} ->> 'count')::int, last_message = ${change} -> 'last',
+        last_message_at = ${now}, last_inbound_at = greatest(last_inbound_at, to_timestamp((${change} ->> 'at')::float8)),
+        window_expires_at = greatest(window_expires_at, to_timestamp((${change} ->> 'expiresAt')::float8)),
+        ${sqlText(automationOnSql(`status = 'closed'`))}, ${sqlText(REOPEN_SQL)}, updated_at = ${now}
+      where tenant_id = ${tx.tenantId} and id = any(${[...changes.keys()]})`,
+    lockContacts(tx, [...contacts.keys()]),
+    touchContacts(tx, contacts),
+  ])
+}
+
+/** Updates when contacts wrote last, whose locks the caller holds. */
+async function touchContacts(tx: Scope, times: Map<string, Date>): Promise<void> {
+  const seconds = Object.fromEntries([...times].map(([id, at]) => [id, at.getTime() / 1000]))
+  await tx.sql('touchContacts')`
+    update contacts
+    set last_inbound_at = greatest(last_inbound_at, to_timestamp((${JSON.stringify(seconds)}::jsonb ->> id::text)::float8))
+    where tenant_id = ${tx.tenantId} and id = any(${[...times.keys()]})`
 }

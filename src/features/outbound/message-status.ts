@@ -63,6 +63,11 @@ export function statusSql(change: ChangeName): string {
   return `status = '${STATUS_CHANGES[change].to}'`
 }
 
+/** Returns true if `change` is allowed for a message of this status. */
+export function allows(change: ChangeName, status: MessageStatus): boolean {
+  return STATUS_CHANGES[change].from.some((from) => from === status)
+}
+
 /** SQL condition that `change` is allowed for the message `m`. */
 export function allowsSql(change: ChangeName): string {
   return `m.status in (${STATUS_CHANGES[change].from.map((status) => `'${status}'`).join(', ')})`

@@ -8,9 +8,9 @@ import { isUuid, newId } from '../../platform/ids.ts'
 import { DUE_AT_ONCE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
-import { lockContactsSql } from '../automation/lock-order.ts'
+import { lockContacts, lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
-import { toLastMessage } from '../conversations/last-message.ts'
+import { type LastMessage, toLastMessage } from '../conversations/last-message.ts'
 import { messageEvent } from './message-status.ts'
 
 export type NewOutbound = {
@@ -77,9 +77,8 @@ export async function sendQueued(tx: Scope, messages: NewOutbound[]): Promise<{ 
   }))
   const rows = await toMessageRows(tx, messages, 'queued')
   const stored = Promise.all([
-    tx.sql('queueMessages')`
-      with stored as (${insertRowsSql('messages', tenantId, rows)} returning 1)
-      ${insertRowsSql('outbox', tenantId, outbox)}`,
+    tx.sql('queueMessages')`${insertRowsSql('messages', tenantId, rows)}`,
+    tx.sql('enterOutbox')`${insertRowsSql('outbox', tenantId, outbox)}`,
     announceQueued(tx, messages),
   ])
   return { stored }
@@ -146,25 +145,35 @@ export async function touchByOutbound(
 ): Promise<void> {
   const now = tx.now()
   const newest = [...new Map(messages.map((message) => [message.conversationId, message])).values()]
-  const previews = newest.map(({ id, conversationId, body, type }) => ({
-    id: conversationId,
-    last: toLastMessage({ id, body, direction: 'outbound', type, at: now }),
-  }))
-  const nowMs = now.getTime()
+  const previews = newest.map(({ id, conversationId, body, type }): [string, LastMessage] => [
+    conversationId,
+    toLastMessage({ id, body, direction: 'outbound', type, at: now }),
+  ])
   const counts = countBy(messages.map(({ contactId }) => contactId))
-  const contactIds = [...counts.keys()]
-  const changes = [sqlFragment`last_message = x.last, last_message_at = ${now}, updated_at = ${now}`, ...assignments]
-  await tx.sql('touchByOutbound')`
-    with touched as (
-       update conversations cv set ${joinFragments(changes, ', ')}
-       from jsonb_to_recordset(${toRecordset(previews)}::jsonb) as x (id uuid, last jsonb)
-       where cv.tenant_id = ${tx.tenantId} and cv.id = x.id),
-     locked as (${lockContactsSql(tx, contactIds)})
-     update contacts c set last_outbound_at = ${now}, pair_limited_until_ms = least(
-       ${nowMs + PAIR_BURST * PAIR_MS}::bigint,
-       greatest(c.pair_limited_until_ms, ${nowMs}::bigint) + x.count * ${PAIR_MS}::bigint)
-     from locked join unnest(${contactIds}::uuid[], ${[...counts.values()]}::int[]) as x (id, count) on x.id = locked.id
-     where c.tenant_id = ${tx.tenantId} and c.id = locked.id`
+  const changes = [
+    sqlFragment`last_message = ${JSON.stringify(Object.fromEntries(previews))}::jsonb -> id::text`,
+    sqlFragment`last_message_at = ${now}, updated_at = ${now}`,
+    ...assignments,
+  ]
+  await Promise.all([
+    tx.sql('touchByOutbound')`
+      update conversations set ${joinFragments(changes, ', ')}
+      where tenant_id = ${tx.tenantId} and id = any(${previews.map(([id]) => id)})`,
+    lockContacts(tx, [...counts.keys()]),
+    countForPairs(tx, counts),
+  ])
+}
+
+/** Adds messages to the limits of their contacts, whose locks the caller holds. */
+async function countForPairs(tx: Scope, counts: Map<string, number>): Promise<void> {
+  const now = tx.now()
+  const nowMs = now.getTime()
+  const waits = Object.fromEntries([...counts].map(([id, count]) => [id, count * PAIR_MS]))
+  await tx.sql('countForPairs')`
+    update contacts set last_outbound_at = ${now}, pair_limited_until_ms = least(
+      ${nowMs + PAIR_BURST * PAIR_MS}::bigint,
+      greatest(pair_limited_until_ms, ${nowMs}::bigint) + (${JSON.stringify(waits)}::jsonb ->> id::text)::bigint)
+    where tenant_id = ${tx.tenantId} and id = any(${[...counts.keys()]})`
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { ProviderError, SendResult } from '../../channels/channel.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
-import { sqlText } from '../../platform/database/statements/statement.ts'
+import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { count, metrics } from '../../platform/metrics.ts'
+import type { MessageStatus } from '../../models/messaging.ts'
 import { addMs, HOUR } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { recordChannelAlert } from '../broadcast-recipients/channel-alerts.ts'
@@ -22,6 +23,7 @@ import {
   syncBroadcasts,
 } from './statuses/promote-statuses.ts'
 import {
+  allows,
   allowsSql,
   DELIVERY_UNKNOWN,
   messageEvent,
@@ -102,42 +104,25 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
   // The sandbox delivers immediately.
   const isDelivered = channel.kind === 'sandbox'
   const change = isDelivered ? 'deliver' : 'accept'
-  const rows = accepted.map(({ message: { messageId, conversationId }, providerMessageId }) => ({
-    id: messageId,
-    conversationId,
-    providerMessageId,
-  }))
-  const now = tx.now()
-  const settling = tx.sql<{ id: string }>('settleAccepted')`
-    with input as materialized (
-       select x.*, ${sqlText(allowsSql(change))} and (m.status <> 'failed'
-         or m.provider_message_id is distinct from x.provider_message_id) as is_changed
-       from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, provider_message_id text, conversation_id uuid)
-       join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.id order by m.id for no key update of m),
-     done as (
-       delete from outbox o using input
-       where o.tenant_id = ${tx.tenantId} and o.conversation_id = input.conversation_id and o.message_id = input.id)
-     update messages m set provider_message_id = input.provider_message_id, sent_at = coalesce(m.sent_at, ${now}), updated_at = ${now},
-       status = case when is_changed then ${STATUS_CHANGES[change].to} else m.status end,
-       delivered_at = case when ${isDelivered} then ${now} else m.delivered_at end,
-       failed_at = case when is_changed then null else m.failed_at end,
-       error = case when is_changed then null else m.error end
-     from input where m.tenant_id = ${tx.tenantId} and m.id = input.id
-     returning case when is_changed then m.id end as id`
-  // Sent together, in this order: the first one locks the messages. Statuses with our own ID may have arrived before the response.
-  const [changed, , promoted] = await Promise.all([
-    settling,
+  const messageIds = accepted.map(({ message }) => message.messageId)
+  // Statuses with our own ID may have arrived before the response. They are read after the lock.
+  const [statuses, reported] = await Promise.all([lockAccepted(tx, messageIds), findReported(tx, messageIds)])
+  const rows = accepted.flatMap(({ message: { messageId: id, conversationId }, providerMessageId }) => {
+    const previous = statuses.get(id)
+    if (!previous) return []
+    const isRepeated = previous.status === 'failed' && previous.providerMessageId === providerMessageId
+    return [{ id, conversationId, providerMessageId, isChanged: allows(change, previous.status) && !isRepeated }]
+  })
+  const changed = rows.filter(({ isChanged }) => isChanged)
+  const [, , , promoted] = await Promise.all([
+    storeAccepted(tx, rows, { change, isDelivered }),
+    leaveOutbox(tx, rows),
     insertProviderIds(
       tx,
       channel.id,
       rows.map(({ id, providerMessageId }) => ({ messageId: id, providerMessageId })),
     ),
-    isDelivered
-      ? []
-      : promote(
-          tx,
-          rows.map(({ id }) => id),
-        ),
+    isDelivered ? [] : promote(tx, reported),
   ])
   const changedIds = new Set(changed.map(({ id }) => id))
   const sent = accepted.flatMap(({ message }) => (changedIds.has(message.messageId) ? [message] : []))
@@ -150,6 +135,48 @@ async function settleAccepted(tx: Scope, channel: LoadedChannel, outcomes: Deliv
     tx,
     accepted.map(({ message }) => message),
   )
+}
+
+type Accepted = { id: string; conversationId: string; providerMessageId: string; isChanged: boolean }
+type Previous = { id: string; status: MessageStatus; providerMessageId: string | null }
+
+async function lockAccepted(tx: Scope, messageIds: string[]): Promise<Map<string, Previous>> {
+  const rows = await tx.sql<Previous>('lockAccepted')`
+    select id, status, provider_message_id from messages
+    where tenant_id = ${tx.tenantId} and id = any(${messageIds}) order by id for no key update`
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Returns those of the messages of which the provider has reported a status. */
+async function findReported(tx: Scope, messageIds: string[]): Promise<string[]> {
+  const rows = await tx.sql<{ messageId: string }>('findReported')`
+    select distinct message_id from message_statuses where tenant_id = ${tx.tenantId} and message_id = any(${messageIds})`
+  return rows.map(({ messageId }) => messageId)
+}
+
+async function storeAccepted(
+  tx: Scope,
+  rows: Accepted[],
+  { change, isDelivered }: { change: 'deliver' | 'accept'; isDelivered: boolean },
+): Promise<void> {
+  const now = tx.now()
+  const providerIds = JSON.stringify(
+    Object.fromEntries(rows.map(({ id, providerMessageId }) => [id, providerMessageId])),
+  )
+  const isChanged = sqlFragment`id = any(${rows.flatMap((row) => (row.isChanged ? row.id : []))}::uuid[])`
+  await tx.sql('storeAccepted')`
+    update messages set provider_message_id = ${providerIds}::jsonb ->> id::text, sent_at = coalesce(sent_at, ${now}), updated_at = ${now},
+      status = case when ${isChanged} then ${STATUS_CHANGES[change].to} else status end,
+      delivered_at = case when ${isDelivered} then ${now} else delivered_at end,
+      failed_at = case when ${isChanged} then null else failed_at end,
+      error = case when ${isChanged} then null else error end
+    where tenant_id = ${tx.tenantId} and id = any(${rows.map(({ id }) => id)})`
+}
+
+async function leaveOutbox(tx: Scope, rows: Accepted[]): Promise<void> {
+  await tx.sql('leaveOutbox')`
+    delete from outbox where tenant_id = ${tx.tenantId} and conversation_id = any(${rows.map((row) => row.conversationId)})
+      and message_id = any(${rows.map(({ id }) => id)})`
 }
 
 /** A message with an unknown delivery fails and is never sent again; a reported status resolves it. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { stringify } from 'uuid'
 import type { Inbound } from '../../channels/channel.ts'
 import type { ChannelWebhook } from '../../models/messaging.ts'
-import { toRecordset } from '../../platform/database/sql.ts'
-import { type SqlFragment, sqlFragment } from '../../platform/database/statements/statement.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, DAY, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -35,32 +35,22 @@ export function toOutcome({ ignored, unknown, ...parts }: Inbound): Outcome {
   return { counts: { ...Object.fromEntries(counts), ignored }, unknown }
 }
 
-/**
- * Returns the common table expression `kept` that stores webhook calls as processed, for the statement that stores their
- * parts.
- */
-export function keepWebhooksSql(scope: Scope, channelId: string, webhooks: RawWebhook[]): SqlFragment {
-  return sqlFragment`kept as (
-    insert into channel_webhooks (tenant_id, id, channel_id, body, status, outcome, attempts, created_at)
-    select ${scope.tenantId}::uuid, id, ${channelId}::uuid, decode(body, 'base64'), 'processed', outcome, 1,
-      ${scope.now()}::timestamptz
-    from jsonb_to_recordset(${toRecords(webhooks)}::jsonb) as x (id uuid, body text, outcome jsonb)
-    on conflict (tenant_id, id) do update set status = 'processed', outcome = excluded.outcome, error = null, due_at = null
-      where channel_webhooks.status <> 'processed')`
-}
-
-/** Converts each webhook once, in the order of their ids. */
-function toRecords(webhooks: RawWebhook[]): string {
-  const distinct = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
-  const sorted = [...distinct.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-  return toRecordset(sorted.map(({ body, ...webhook }) => ({ ...webhook, body: body.toString('base64') })))
-}
-
-/** Stores webhook calls as processed in a statement of its own. */
+/** Stores webhook calls as processed, beside the statements that store their parts. */
 export async function keepWebhooks(scope: Scope, channelId: string, webhooks: RawWebhook[]): Promise<void> {
   if (webhooks.length === 0) return
+  const distinct = new Map(webhooks.map((webhook) => [webhook.id, webhook]))
+  const sorted = [...distinct.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const rows = sorted.map((webhook) => ({
+    ...webhook,
+    channelId,
+    status: 'processed',
+    attempts: 1,
+    createdAt: scope.now(),
+  }))
   await scope.sql('keepWebhooks')`
-    with ${keepWebhooksSql(scope, channelId, webhooks)} select`
+    ${insertRowsSql('channel_webhooks', scope.tenantId, rows)}
+    on conflict (tenant_id, id) do update set status = 'processed', outcome = excluded.outcome, error = null, due_at = null
+      where channel_webhooks.status <> 'processed'`
 }
 
 /**

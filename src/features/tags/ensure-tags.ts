@@ -1,4 +1,4 @@
-import { toRecordset } from '../../platform/database/sql.ts'
+import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
 import { newId } from '../../platform/ids.ts'
 import { findMemberId } from '../../scope/dependencies.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -19,13 +19,16 @@ export async function ensureTags(tx: Scope, names: string[]): Promise<Map<string
   if (existing.size === byLower.size) return existing
   const missing = [...byLower].filter(([lower]) => !existing.has(lower))
   if (findMemberId(tx.actor) !== null) await assertRowLimit(tx, 'tags', missing.length)
-  const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({ id: newId(), name }))
   const now = tx.now()
+  const rows = sortForLocking(missing, ([lower]) => lower).map(([, name]) => ({
+    id: newId(),
+    name,
+    color: DEFAULT_COLOR,
+    createdAt: now,
+    updatedAt: now,
+  }))
   await tx.sql('ensureTags')`
-    insert into tags (tenant_id, id, name, color, created_at, updated_at)
-     select ${tx.tenantId}::uuid, id, name, ${DEFAULT_COLOR}, ${now}::timestamptz, ${now}::timestamptz
-     from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (id uuid, name text)
-     on conflict (tenant_id, lower(name)) do nothing`
+    ${insertRowsSql('tags', tx.tenantId, rows)} on conflict (tenant_id, lower(name)) do nothing`
   return findTags(tx, [...byLower.keys()])
 }
 

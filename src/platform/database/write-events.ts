@@ -1,5 +1,6 @@
 import { newId } from '../ids.ts'
 import { createSqlTag } from './sql.ts'
+import { insertRowsSql } from './statements/recordset.ts'
 import type { Database } from './database.ts'
 
 type Origin = { tenantId: string; now: Date }
@@ -17,20 +18,16 @@ export async function writeEvents(db: Database, { tenantId, now }: Origin, event
   const rows = events.map(({ type, data, payload = null }) => {
     const id = newId()
     if (payload !== null) payloads.push({ event_id: id, contact_id: data['contactId'], payload })
-    return { id, type, data }
+    return { id, type, data, created_at: now }
   })
   const statements = [
     createSqlTag(db, 'writeEvents')`
-    insert into events (tenant_id, id, type, data, created_at)
-    select ${tenantId}::uuid, id, type, data, ${now}::timestamptz
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x (id uuid, type text, data jsonb)`,
+      ${insertRowsSql('events', tenantId, rows)}`,
   ]
   if (payloads.length > 0) {
     statements.push(
       createSqlTag(db, 'writePayloads')`
-      insert into event_payloads (tenant_id, event_id, contact_id, payload)
-      select ${tenantId}::uuid, event_id, contact_id, payload
-      from jsonb_to_recordset(${JSON.stringify(payloads)}::jsonb) as x (event_id uuid, contact_id uuid, payload jsonb)`,
+        ${insertRowsSql('event_payloads', tenantId, payloads)}`,
     )
   }
   await Promise.all(statements)

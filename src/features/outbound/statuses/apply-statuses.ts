@@ -4,7 +4,7 @@ import { isUuid, newId } from '../../../platform/ids.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { lockMessages, sortForLocking } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../../consent/provider-choices.ts'
-import { keepWebhooksSql, type RawWebhook } from '../../provider-webhooks/keep-webhooks.ts'
+import { keepWebhooks, type RawWebhook } from '../../provider-webhooks/keep-webhooks.ts'
 import { insertProviderIds, promoteStatuses } from './promote-statuses.ts'
 import { attachEarlyStatuses } from './attach-early-statuses.ts'
 
@@ -39,8 +39,7 @@ export async function applyStatuses(
     async (tx) => {
       await applyProviderOptOuts(tx, channelId, await findOptOuts(tx, channelId, statuses))
       const sorted = sortForLocking(rows, (row) => `${row.providerMessageId} ${row.status}`)
-      const stored = await tx.sql<{ messageId: string | null; providerMessageId: string }>('insertStatuses')`
-    with ${keepWebhooksSql(tx, channelId, webhooks)}
+      const inserting = tx.sql<{ messageId: string | null; providerMessageId: string }>('insertStatuses')`
        insert into message_statuses (tenant_id, id, channel_id, provider_message_id, message_id, status, error, provider_at, created_at)
        select ${tenantId}::uuid, x.id, ${channelId}::uuid, x.provider_message_id, coalesce(r.message_id, m.id), x.status, x.error, x.at, ${tx.now()}::timestamptz
        from jsonb_to_recordset(${toRecordset(sorted)}::jsonb) as x (id uuid, provider_message_id text, status text, at timestamptz, error jsonb, own_id uuid)
@@ -48,6 +47,7 @@ export async function applyStatuses(
        left join messages m on m.tenant_id = ${tenantId} and m.channel_id = ${channelId} and m.id = x.own_id and m.direction = 'outbound'
        on conflict (tenant_id, channel_id, provider_message_id, status) do nothing
        returning message_id, provider_message_id`
+      const [stored] = await Promise.all([inserting, keepWebhooks(tx, channelId, webhooks)])
       const unknown = stored.flatMap(({ messageId, providerMessageId }) =>
         messageId === null ? [providerMessageId] : [],
       )

@@ -1,4 +1,4 @@
-import { toRecordset } from '../../../platform/database/sql.ts'
+import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { sortForLocking } from '../../automation/lock-order.ts'
@@ -81,21 +81,17 @@ export function syncBroadcasts(tx: Scope, messages: MessageRef[]): Promise<void>
 
 /**
  * Stores the provider's IDs of messages of a channel, by which statuses and replies find them, and returns those that are
- * new. A message may have several;
- * one that was deleted in the meantime is skipped. The caller holds the locks of the messages, in a statement of its own:
- * a distributed database cannot insert within a statement that locks.
+ * new. A message may have several. The caller holds the locks of the messages.
  */
 export async function insertProviderIds(
   tx: Scope,
   channelId: string,
   ids: { messageId: string; providerMessageId: string }[],
 ): Promise<string[]> {
-  const rows = sortForLocking(ids, ({ providerMessageId }) => providerMessageId)
+  if (ids.length === 0) return []
+  const sorted = sortForLocking(ids, ({ providerMessageId }) => providerMessageId)
+  const rows = sorted.map((row) => ({ ...row, channelId, createdAt: tx.now() }))
   const inserted = await tx.sql<{ providerMessageId: string }>('insertProviderIds')`
-    insert into provider_message_ids (tenant_id, channel_id, provider_message_id, message_id, created_at)
-    select ${tx.tenantId}::uuid, ${channelId}::uuid, x.provider_message_id, m.id, ${tx.now()}::timestamptz
-    from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (message_id uuid, provider_message_id text)
-    join messages m on m.tenant_id = ${tx.tenantId} and m.id = x.message_id
-    order by x.provider_message_id on conflict do nothing returning provider_message_id`
+    ${insertRowsSql('provider_message_ids', tx.tenantId, rows)} on conflict do nothing returning provider_message_id`
   return inserted.map(({ providerMessageId }) => providerMessageId)
 }
