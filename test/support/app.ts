@@ -229,8 +229,6 @@ export async function startTestApp(
     SECRET_KEY: 'ab'.repeat(32),
     TRUSTED_PROXIES: '127.0.0.1/32,::1/128',
     LOG_LEVEL: 'silent',
-    // Citus cannot plan every statement without its values.
-    ...(process.env['TEST_CITUS_URL'] ? { DB_PREPARED_STATEMENTS: 'false' } : {}),
     DATA_DIR: folder.path,
     // The process of the tests also does other work.
     EVENT_LOOP_LAG_MAX_MS: '60000',

@@ -74,15 +74,17 @@ async function listTables(db: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Lets the database report each statement that it sends to several nodes, or for which it sends rows to nodes. */
+/** Lets each node report the statements that it sends to several nodes, or for which it sends rows to nodes. */
 export async function reportDistribution(coordinatorUrl: string, name: string): Promise<void> {
   const settings = {
     'citus.multi_task_query_log_level': 'notice',
     'citus.log_intermediate_results': 'on',
     client_min_messages: 'debug1',
   }
-  await withClient(coordinatorUrl, async (client) => {
-    for (const [setting, value] of Object.entries(settings))
-      await client.query(`alter database ${name} set ${setting} = '${value}'`)
-  })
+  for (const url of await listNodes(coordinatorUrl)) {
+    await withClient(url, async (client) => {
+      for (const [setting, value] of Object.entries(settings))
+        await client.query(`alter database ${name} set ${setting} = '${value}'`)
+    })
+  }
 }

@@ -1,6 +1,7 @@
 import { FairSemaphore } from '../../concurrency/fair-semaphore.ts'
 import { metrics, observeSince } from '../../metrics.ts'
 import { cancelStatement } from '../cancel-statement.ts'
+import type { Nodes } from './nodes.ts'
 import { SharedTransactions } from './shared-transactions.ts'
 import { transact } from '../transaction.ts'
 import { closeDatabase, type Database, openDatabase, type PoolSettings } from '../database.ts'
@@ -40,6 +41,8 @@ type Options = {
   prepareSession: string | undefined
   /** The longest wait for a lock; undefined until the statement is canceled. */
   lockTimeoutMs: number | undefined
+  /** The nodes of a distributed database, which execute the statements of their workspaces. */
+  nodes?: Nodes | undefined
 }
 
 const CANCEL_AGAIN_MS = 500
@@ -55,20 +58,29 @@ export class ConnectionPool implements DatabaseSource {
   readonly sharedTransactions: SharedTransactions
   readonly #name: string
   readonly #pool: Database
+  readonly #nodes: Nodes | undefined
+  readonly #open: (url: string) => Database
+  /** The connections to nodes by the URL of the node, which the slots limit together with those of `#pool`. */
+  readonly #nodePools = new Map<string, Database>()
+  /** The pools of connections to nodes. */
+  readonly #origins = new WeakMap<object, Database>()
   readonly #slots: FairSemaphore
   /** Connections that are not used again: the cancel request may arrive late and would hit their next statement. */
   readonly #canceled = new WeakSet<object>()
 
-  constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs }: Options) {
+  constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs, nodes }: Options) {
     this.#name = name
-    this.#pool = openDatabase(url, {
-      ...settings,
-      isPooled,
-      ...(prepareSession === undefined ? {} : { prepareSession }),
-      ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
-      name: `parley ${name}`,
-      isUsable: (connection) => !this.#canceled.has(connection),
-    })
+    this.#open = (server) =>
+      openDatabase(server, {
+        ...settings,
+        isPooled,
+        ...(prepareSession === undefined ? {} : { prepareSession }),
+        ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
+        name: `parley ${name}`,
+        isUsable: (connection) => !this.#canceled.has(connection),
+      })
+    this.#pool = this.#open(url)
+    this.#nodes = nodes
     this.#slots = new FairSemaphore({
       width: settings.connections,
       widthPerKey: Math.ceil(settings.connections * share),
@@ -82,14 +94,13 @@ export class ConnectionPool implements DatabaseSource {
   }
 
   forWork({ workspaceId, signal }: Work): Database {
-    const pool: Connections = this.#pool.client
     const statements = signal && new CancelableStatements(signal, this.#canceled)
     return deriveDatabase(this.#pool, {
       acquireConnection: async () => {
         const startMs = performance.now()
         await this.#slots.acquire(workspaceId, signal)
         try {
-          const connection = await pool.acquireConnection()
+          const connection = await this.#acquire(workspaceId)
           statements?.add(connection)
           observeSince(metrics.poolWait, { pool: this.#name }, startMs)
           return connection
@@ -100,20 +111,47 @@ export class ConnectionPool implements DatabaseSource {
       },
       releaseConnection: async (connection) => {
         statements?.delete(connection)
+        const pool: Connections = (this.#origins.get(connection) ?? this.#pool).client
         await pool.releaseConnection(connection)
         this.#slots.release(workspaceId)
       },
     })
   }
 
-  /** Connections in use and idle ones, and work that waits for one. */
-  countConnections(): { used: number; idle: number; waiting: number } {
-    const { pool } = this.#pool.client
-    return { used: pool.numUsed(), idle: pool.numFree(), waiting: this.#slots.countWaiting() }
+  /** Acquires a connection to the node of the workspace, if it is known and reachable, or else to the server of the pool. */
+  async #acquire(workspaceId: string | null): Promise<object> {
+    const url = workspaceId === null ? undefined : this.#nodes?.findUrl(workspaceId)
+    const nodePool = url === undefined ? undefined : this.#findNodePool(url)
+    const pool: Connections = this.#pool.client
+    if (url === undefined || !nodePool) return pool.acquireConnection()
+    try {
+      const connection: object = await nodePool.client.acquireConnection()
+      this.#origins.set(connection, nodePool)
+      return connection
+    } catch {
+      this.#nodes?.suspect(url)
+      return pool.acquireConnection()
+    }
   }
 
-  close(): Promise<void> {
-    return closeDatabase(this.#pool)
+  #findNodePool(url: string): Database {
+    const known = this.#nodePools.get(url)
+    if (known) return known
+    const opened = this.#open(url)
+    this.#nodePools.set(url, opened)
+    return opened
+  }
+
+  /** Connections in use and idle ones, those to nodes included, and work that waits for one. */
+  countConnections(): { used: number; idle: number; waiting: number } {
+    const pools = [this.#pool, ...this.#nodePools.values()].map(({ client }) => client.pool)
+    const used = pools.reduce((total, pool) => total + pool.numUsed(), 0)
+    const idle = pools.reduce((total, pool) => total + pool.numFree(), 0)
+    return { used, idle, waiting: this.#slots.countWaiting() }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool, ...this.#nodePools.values()].map(closeDatabase))
   }
 }
 

@@ -1,4 +1,5 @@
 import { ConnectionPool } from './connection-pool.ts'
+import { Nodes } from './nodes.ts'
 import type { PoolSettings } from '../database.ts'
 import { SECOND } from '../../time.ts'
 
@@ -24,13 +25,14 @@ const KEYED_PLANS = `
  */
 const LOCK_TIMEOUTS_MS: Partial<Record<PoolName, number>> = { webhooks: 2 * SECOND }
 
+/** Pools of the way of a message, from its webhook to its answer. */
 const KEYED = new Set<PoolName>(['webhooks', 'engine'])
 
 export function openPools(
   { url, isPooled }: { url: string; isPooled: boolean },
   settings: Record<PoolName, PoolSettings>,
 ): Pools {
-  const open = (name: PoolName) => {
+  const open = (name: PoolName, nodes?: Nodes) => {
     const isPlanned = !isPooled && settings[name].preparesStatements && KEYED.has(name)
     const prepareSession = isPlanned ? KEYED_PLANS : undefined
     return new ConnectionPool({
@@ -41,12 +43,17 @@ export function openPools(
       share: SHARES[name],
       prepareSession,
       lockTimeoutMs: LOCK_TIMEOUTS_MS[name],
+      nodes,
     })
   }
+  const background = open('background')
+  // Behind a pooler, the addresses of the nodes are not those that it serves. The other pools also read tables that only
+  // the coordinator has.
+  const nodes = isPooled ? undefined : new Nodes(url, () => background.db)
   return {
     requests: open('requests'),
-    webhooks: open('webhooks'),
-    engine: open('engine'),
-    background: open('background'),
+    webhooks: open('webhooks', nodes),
+    engine: open('engine', nodes),
+    background,
   }
 }
