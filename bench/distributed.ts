@@ -100,24 +100,18 @@ class DistributedBench {
     const plainUrl = await createPlainDatabase(coordinatorUrl)
     this.#closers.push(() => dropDatabase(coordinatorUrl, plainUrl))
     const { dataDir } = citus
-    await this.#add('one PostgreSQL server', { url: plainUrl, dataDir, providerUrl, environment: {} })
-    await this.#add('Citus', { url: citus.url, dataDir, providerUrl, environment: citus.environment })
+    await this.#add('one PostgreSQL server', { url: plainUrl, dataDir, providerUrl })
+    await this.#add('Citus', { url: citus.url, dataDir, providerUrl })
     for (const variant of this.#variants) await this.#withOthersStopped(variant, () => this.#warmUp(variant))
   }
 
   async #add(
     name: string,
-    {
-      url,
-      dataDir,
-      providerUrl,
-      environment,
-    }: { url: string; dataDir: string; providerUrl: string; environment: Record<string, string> },
+    { url, dataDir, providerUrl }: { url: string; dataDir: string; providerUrl: string },
   ): Promise<void> {
     const server = await startServer('./parley-server.ts', {
       ...toEnvironment({ url, dataDir, adminUrl: url, postmasterPid: 0 }),
       ALLOW_LOOPBACK_CHANNELS: 'true',
-      ...environment,
     })
     this.#closers.push(() => server.stop())
     const connection = new pg.Client({ connectionString: url })

@@ -14,7 +14,6 @@ const DROP_ATTEMPTS = 10
 export class CitusDatabase implements ChaosDatabase {
   readonly url: string
   readonly disk = 'the disks of a cluster of Citus are not limited'
-  readonly environment = {}
   readonly workerNodes: ChaosServer[]
   readonly #name: string
   readonly #nodeUrls: string[]

@@ -18,8 +18,6 @@ export type ChaosDatabase = {
   readonly url: string
   /** Folder for the files of the test. */
   readonly dataDir: string
-  /** Settings that processes of Parley need for it. */
-  readonly environment: Record<string, string>
   /** The disk of the server, or the reason why its size is not limited. */
   readonly disk: LimitedDisk | string
   /** Servers whose failure affects a part of the workspaces. */

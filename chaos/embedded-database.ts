@@ -15,7 +15,6 @@ const SETTINGS = { max_connections: '200', log_min_messages: 'fatal' }
 /** A temporary Postgres server. */
 export class EmbeddedDatabase implements ChaosDatabase, ChaosServer {
   readonly name = 'database'
-  readonly environment = {}
   readonly workerNodes = []
   readonly dataDir: string
   readonly disk: LimitedDisk | string

@@ -62,7 +62,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ALLOW_LOOPBACK_CHANNELS: 'true',
       TRUSTED_PROXIES: PROXY,
       LOG_LEVEL: 'silent',
-      ...database.environment,
     },
     isDatabaseRunning: () => database.isRunning,
   })
