@@ -17,14 +17,14 @@ export const INBOUND: Area = {
     {
       name: 'the window goes back when an older message arrives late',
       file: TOUCH,
-      original: 'window_expires_at = greatest(window_expires_at, x.expires_at)',
-      mutated: 'window_expires_at = x.expires_at',
+      original: 'window_expires_at = greatest(window_expires_at, to_timestamp',
+      mutated: 'window_expires_at = (to_timestamp',
     },
     {
       name: 'the last inbound time goes back when an older message arrives late',
       file: TOUCH,
-      original: `last_inbound_at = greatest(last_inbound_at, x.at), window_expires_at`,
-      mutated: 'last_inbound_at = x.at, window_expires_at',
+      original: 'last_message_at = ${now}, last_inbound_at = greatest(last_inbound_at, to_timestamp',
+      mutated: 'last_message_at = ${now}, last_inbound_at = (to_timestamp',
     },
     {
       name: 'the older of two messages of one batch decides about the window',
@@ -41,14 +41,14 @@ export const INBOUND: Area = {
     {
       name: 'a message that arrives twice is unread twice',
       file: 'src/features/inbound/insert-inbound.ts',
-      original: 'return messages.filter(({ id }) => insertedIds.has(id))',
-      mutated: 'return insertedIds.size > 0 ? messages : []',
+      original: 'messages.filter((entry) => isNew(entry) && !isDeleted(entry))',
+      mutated: 'newIds.size > 0 ? messages : []',
     },
     {
       name: 'a message that arrives again is stored again',
       file: 'src/features/inbound/insert-inbound.ts',
-      original: ' join new_ids on new_ids.message_id = i.id',
-      mutated: ' left join new_ids on new_ids.message_id = i.id',
+      original: 'const isNew = ({ id }: NewInboundMessage) => newIds.has(id)',
+      mutated: 'const isNew = ({ id }: NewInboundMessage) => newIds.has(id) || id.length > 0',
     },
     {
       name: 'conversations are not locked while messages are stored',

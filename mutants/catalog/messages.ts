@@ -57,7 +57,7 @@ export const MESSAGES: Area = {
     },
     {
       name: 'the provider gets a reaction to nothing',
-      file: 'src/features/outbound/deliver-messages.ts',
+      file: 'src/features/outbound/refusals.ts',
       original: "return content?.['reaction'] && !replyToProviderId ? NOTHING_TO_REACT_TO : undefined",
       mutated: 'return undefined',
     },

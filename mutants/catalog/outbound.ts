@@ -116,8 +116,8 @@ export const OUTBOUND: Area = {
     {
       name: 'an accepted message stays in the outbox',
       file: SETTLE,
-      original: 'o.message_id = input.id)\n     update messages m set provider_message_id',
-      mutated: 'o.message_id = input.id and false)\n     update messages m set provider_message_id',
+      original: '    leaveOutbox(tx, rows),\n',
+      mutated: '    undefined,\n',
     },
     {
       name: 'the backoff of a recipient does not grow',
@@ -207,14 +207,14 @@ export const OUTBOUND: Area = {
     },
     {
       name: 'a blocked contact gets a message that was queued before',
-      file: 'src/features/outbound/deliver-messages.ts',
+      file: 'src/features/outbound/refusals.ts',
       original: `if (obstacle === 'contact_blocked') return CONTACT_BLOCKED`,
       mutated: '',
       tests: ['integration/engine/blocked-contacts.test.ts'],
     },
     {
       name: 'a message is sent after its window has closed',
-      file: 'src/features/outbound/deliver-messages.ts',
+      file: 'src/features/outbound/refusals.ts',
       original: 'if (isOutsideWindow) return WINDOW_CLOSED',
       mutated: '',
     },

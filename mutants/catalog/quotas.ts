@@ -86,7 +86,7 @@ export const QUOTAS: Area = {
     {
       name: 'a channel takes any number of bytes',
       file: WEBHOOK,
-      original: '  await chargeChannel(limits, channel.id, call.body.length)\n',
+      original: '  await chargeChannel(limits, channel.id, body.length)\n',
       mutated: '',
       tests: ['integration/channels/webhook-quotas.test.ts'],
     },

@@ -67,8 +67,8 @@ export const RETENTION: Area = {
     {
       name: 'a deleted message is stored again when it is repeated with a new one',
       file: 'src/features/inbound/insert-inbound.ts',
-      original: 'where not ${isDeletedSql',
-      mutated: 'where true or ${isDeletedSql',
+      original: '=> deletedIds.has(message.providerMessageId)',
+      mutated: '=> deletedIds.has(message.providerMessageId) && false',
       tests: ['integration/channels/deleted-messages.test.ts'],
     },
     {
