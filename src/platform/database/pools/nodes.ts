@@ -11,12 +11,15 @@ const REFRESH_MS = 10 * SECOND
 /** The deadline of a read, and that of connecting to a node. */
 const READ_MAX_MS = 5 * SECOND
 const PROBE_MAX_MS = 2 * SECOND
+/** Pause after a read that failed. */
+const RETRY_MS = SECOND
 /** Workspaces whose hashes are kept, and those that are looked up by one statement. */
 const HASHES_MAX = 20_000
 const BATCH_MAX = 500
 
 /** A range of hashes whose rows are on one node. */
-type Shard = { first: number; last: number; host: string; port: number }
+type Shard = { first: number; last: number; url: string }
+type Placement = { first: number; last: number; host: string; port: number }
 
 /**
  * The nodes of a database on Citus, each of which executes statements on its workspaces without the detour by the
@@ -32,6 +35,7 @@ export class Nodes {
   readonly #reachable = new Set<string>()
   #shards: Shard[] = []
   #readAtMs = -Infinity
+  #failedAtMs = -Infinity
   /** False for a database that is not distributed, which is asked once. */
   #isDistributed: boolean | undefined
   #reading: Promise<void> | undefined
@@ -49,8 +53,7 @@ export class Nodes {
     if (hash === undefined && this.#unknown.size < BATCH_MAX) this.#unknown.add(workspaceId)
     if (hash === undefined || performance.now() - this.#readAtMs > REFRESH_MS) this.#read()
     if (hash === undefined) return undefined
-    const shard = this.#shards.find(({ first, last }) => first <= hash && hash <= last)
-    const url = shard && this.#toUrl(shard)
+    const url = this.#shards.find(({ first, last }) => first <= hash && hash <= last)?.url
     return url !== undefined && this.#reachable.has(url) ? url : undefined
   }
 
@@ -60,10 +63,10 @@ export class Nodes {
   }
 
   #read(): void {
-    if (this.#reading) return
-    // After a failure, the coordinator executes everything and the next statement asks again.
+    if (this.#reading || performance.now() - this.#failedAtMs < RETRY_MS) return
+    // After a failure, the coordinator executes what is not known, and a later statement asks again.
     this.#reading = withinTime(READ_MAX_MS, this.#readAll())
-      .catch(() => undefined)
+      .catch(() => void (this.#failedAtMs = performance.now()))
       .finally(() => (this.#reading = undefined))
   }
 
@@ -72,9 +75,10 @@ export class Nodes {
     this.#isDistributed ??= await isDistributed(db)
     if (!this.#isDistributed) return
     if (performance.now() - this.#readAtMs > REFRESH_MS) {
-      this.#shards = await readShards(db)
+      const shards = (await readShards(db)).map((placement) => this.#toShard(placement))
+      this.#shards = shards
       this.#readAtMs = performance.now()
-      const urls = new Set(this.#shards.map((shard) => this.#toUrl(shard)))
+      const urls = new Set(shards.map(({ url }) => url))
       await Promise.all([...urls].map((url) => this.#probe(url)))
     }
     const ids = [...this.#unknown]
@@ -96,11 +100,12 @@ export class Nodes {
     }
   }
 
-  #toUrl({ host, port }: Shard): string {
+  /** @throws TypeError for an address without a host, such as that of a socket, of which no other can be made */
+  #toShard({ first, last, host, port }: Placement): Shard {
     const url = new URL(this.#url)
     url.hostname = host.includes(':') ? `[${host}]` : host
     url.port = `${port}`
-    return url.href
+    return { first, last, url: url.href }
   }
 }
 
@@ -112,8 +117,8 @@ async function isDistributed(db: Database): Promise<boolean> {
 }
 
 /** Only nodes with metadata plan statements. The coordinator may store shards itself. */
-async function readShards(db: Database): Promise<Shard[]> {
-  const { rows } = await db.raw<{ rows: Shard[] }>(
+async function readShards(db: Database): Promise<Placement[]> {
+  const { rows } = await db.raw<{ rows: Placement[] }>(
     `/* readShards */ select s.shardminvalue::int as first, s.shardmaxvalue::int as last, n.nodename as host, n.nodeport as port
      from pg_dist_shard s join pg_dist_placement p on p.shardid = s.shardid
      join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' and n.isactive and n.metadatasynced
