@@ -148,7 +148,7 @@ describe('the package @parley/client', function () {
     owner = await app.signUp()
     folder = createTempDir()
     const pack = ['pack', '--silent', '--workspace', '@parley/client', '--pack-destination', folder.path]
-    const { stdout } = await run('npm', pack, { cwd: ROOT, timeout: 120_000 })
+    const { stdout } = await run('npm', pack, { cwd: ROOT, timeout: 240_000 })
     const tarball = stdout.trim().split('\n').at(-1) ?? ''
     const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>
