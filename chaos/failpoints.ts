@@ -19,14 +19,11 @@ const HANDOVER_TRANSACTION = 'hand jobs over'
 
 /** Transactions by name, each recognized by a statement that only it contains. */
 const TRANSACTIONS: [name: string, statement: RegExp][] = [
-  ['ingest', /insert into provider_message_ids[\s\S]*'inbound'/],
+  ['ingest', /\/\* insertInboundIds \*\//],
   [STATUSES_TRANSACTION, /insert into message_statuses/],
   ['advance', /delete from mailbox_items/],
   ['claim messages', /update outbox o set leased_at = /],
-  [
-    'finish messages',
-    /delete from outbox o using \w+[\s\S]*update messages m set (provider_message_id|status = 'failed')/,
-  ],
+  ['finish messages', /\/\* (?:storeAccepted|failMessages) \*\//],
   [HANDOVER_TRANSACTION, /insert into wakeups/],
   ['claim jobs', /delete from wakeups/],
   [BROADCAST_TRANSACTION, /update broadcast_recipients r set status = 'sending'/],
