@@ -12,12 +12,17 @@ export type Pools = Record<PoolName, ConnectionPool>
 const SHARES: Record<PoolName, number> = { requests: 0.5, webhooks: 0.5, engine: 1, background: 1 }
 
 /**
- * Planning of pools whose statements look rows up by their keys: one plan for all values, and always by an index. Their
- * tables fill and empty faster than statistics are gathered. A distributed database needs the values to find the node.
+ * Planning of prepared statements. A distributed database needs the values to find the node: a plan for all values goes to
+ * each of them. `KEYED` pools look rows up by their keys: one plan for all values, and always by an index, as their tables
+ * fill and empty faster than statistics are gathered.
  */
+const PLANS = `
+  select set_config('plan_cache_mode', 'force_custom_plan', false)
+  where exists (select from pg_extension where extname = 'citus')`
 const KEYED_PLANS = `
-  select set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
-  where not exists (select from pg_extension where extname = 'citus')`
+  select set_config('plan_cache_mode', case when is_distributed then 'force_custom_plan' else 'force_generic_plan' end, false),
+    case when not is_distributed then set_config('enable_seqscan', 'off', false) end
+  from (select exists (select from pg_extension where extname = 'citus') as is_distributed) found`
 
 /**
  * Longest waits for a lock. Transactions take milliseconds, so the holder of the lock is frozen or gone, and a webhook has
@@ -33,8 +38,8 @@ export function openPools(
   settings: Record<PoolName, PoolSettings>,
 ): Pools {
   const open = (name: PoolName, nodes?: Nodes) => {
-    const isPlanned = !isPooled && settings[name].preparesStatements && KEYED.has(name)
-    const prepareSession = isPlanned ? KEYED_PLANS : undefined
+    const isPrepared = !isPooled && settings[name].preparesStatements
+    const prepareSession = isPrepared ? (KEYED.has(name) ? KEYED_PLANS : PLANS) : undefined
     return new ConnectionPool({
       url,
       isPooled,
