@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { listOperations, type Operation } from '../../src/http/rest.ts'
+import { MINUTE } from '../../src/platform/time.ts'
 import { appRouter } from '../../src/router.ts'
 import { buildWorkspace } from '../factories.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -14,7 +15,8 @@ const report =
   process.env['COST_REPORT'] === '1' ? (line: string) => process.stdout.write(`      ${line}\n`) : undefined
 
 describe('the processor time of an input', function () {
-  this.timeout(120_000)
+  // Some measure a dozen inputs with thousands of parts, each of them several times on a busy machine.
+  this.timeout(6 * MINUTE)
   let app: TestApp
   let buildShared: () => Promise<Built>
 

@@ -1,7 +1,10 @@
 import type { Dimension, Prepared } from './cost-dimensions.ts'
-import { type Cost, measureCost } from './measure-cost.ts'
+import { type Cost, measureCost, measureSlowness } from './measure-cost.ts'
 
-/** Longest CPU times for which the event loop may serve nobody else. A rejected input was larger than any accepted one. */
+/**
+ * Longest CPU times, on a core of its own, for which the event loop may serve nobody else. A rejected input was larger than
+ * any accepted one.
+ */
 const HOLD_MS_MAX = { accepted: 100, rejected: 200 }
 /** Growth of the CPU time of a byte when the input doubles. Quadratic work doubles it. */
 const GROWTH_MAX = 1.5
@@ -69,7 +72,8 @@ function toSize({ max }: Dimension, doubling: number): number {
 async function measure(prepare: Dimension['prepare'], size: number): Promise<Measured> {
   const prepared: Prepared = await prepare(size)
   const { result: status, ...cost } = await measureCost(prepared.execute)
-  return { size, bytes: prepared.bytes, status, ...cost }
+  const holdMs = cost.holdMs > HOLD_MS_MAX.accepted ? cost.holdMs / measureSlowness() : cost.holdMs
+  return { size, bytes: prepared.bytes, status, cpuMs: cost.cpuMs, holdMs }
 }
 
 function cheaper(one: Measured, other: Measured): Measured {

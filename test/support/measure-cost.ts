@@ -29,6 +29,20 @@ function openSchedulerFile(): (() => number) | undefined {
   }
 }
 
+/** CPU time of the reference work on a core of 3 GHz that nobody else uses. */
+const REFERENCE_MS = 20
+const REFERENCE_WORK = JSON.stringify(Array.from({ length: 90_000 }, (_, index) => ({ id: String(index) })))
+
+/** Returns how many times as long as on such a core CPU time is here and now, at least 1: neighbours slow it down too. */
+export function measureSlowness(): number {
+  const times = Array.from({ length: 3 }, () => {
+    const startMs = readCpuMs()
+    JSON.parse(REFERENCE_WORK)
+    return readCpuMs() - startMs
+  })
+  return Math.max(1, Math.min(...times) / REFERENCE_MS)
+}
+
 /** Measures CPU time, which other processes of the machine do not lengthen, until `execute` has ended. */
 export async function measureCost<Result>(execute: () => Promise<Result>): Promise<Cost & { result: Result }> {
   const startMs = readCpuMs()

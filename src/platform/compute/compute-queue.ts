@@ -131,9 +131,12 @@ export class ComputeQueue<T extends Computation> {
     return kind === KIND.short || (kind === KIND.new && this.#queued.get(computation) === this.#startedCount)
   }
 
-  #kind({ keys }: T): Kind {
-    if (this.#usage.hasLong(keys)) return KIND.long
-    return this.#usage.maxMs(keys) > 0 ? KIND.short : KIND.new
+  /** Live runs have long computations only once they have used much: the first one on a slow machine takes a slice too. */
+  #kind(computation: T): Kind {
+    const usedMs = this.#usedMs(computation)
+    const isLightRun = computation.isLive && !computation.isLong && usedMs < LIGHT_MS_MAX
+    if (this.#usage.hasLong(computation.keys) && !isLightRun) return KIND.long
+    return usedMs > 0 ? KIND.short : KIND.new
   }
 
   /** Returns what is compared. Of new keys the newest comes first, so that many that come at once do not delay those behind them. */

@@ -85,7 +85,7 @@ describe('sixteen workspaces whose definitions use up the compute threads', func
     await customer.send()
     await app.work()
     const { status, steps } = await customer.run()
-    expect([status, steps[0].output]).to.deep.equal(['completed', { price: 1 }])
+    expect([status, steps[0].output, steps[0].error]).to.deep.equal(['completed', { price: 1 }, null])
   })
 
   it('have 32 places together if they come from one network, and 32 each otherwise', async () => {

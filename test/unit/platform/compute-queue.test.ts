@@ -128,6 +128,19 @@ describe('ComputeQueue', () => {
       expect(queue.findNext(STANDBY)?.name).to.equal('light')
     })
 
+    it('is for live runs that have used less than a second, also after a long task', () => {
+      useLong('run', 900)
+      add(build('run', { isLive: true }))
+      expect(queue.findNext(NO_STANDBY)?.name).to.equal('run')
+    })
+
+    it('is not for live runs that have used a second, nor for a long task of one', () => {
+      useLong('heavy', 1100)
+      useLong('put back', 200)
+      add(build('heavy', { isLive: true }), build('put back', { isLive: true, isLong: true, isRepeated: true }))
+      expect(queue.findNext(STANDBY)).to.equal(undefined)
+    })
+
     it('is not for tenants that have used a second for long tasks and others', () => {
       useLong('heavy', 150)
       use('heavy', 900)
