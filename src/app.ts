@@ -162,7 +162,11 @@ async function startWorker(
   await jobs.start(createTasks(system), onStuck)
   const stopWatching = watchEvents(system)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
-  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], log)
+  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], {
+    db: pools.background.db,
+    log,
+    notifications: dependencies.notifications,
+  })
   return {
     async stop(graceMs) {
       stopWatching()

@@ -81,7 +81,7 @@ export function createTasks(system: SystemScope): Tasks {
   return Object.fromEntries(Object.entries(tasks).map(([name, task]) => [name, ofOpen(task)]))
 }
 
-/** Tasks that a worker runs periodically, without a job. */
+/** Work that is repeated, without a job. */
 export function periodicTasks(system: SystemScope): PeriodicTask[] {
   return [
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system) },
@@ -100,7 +100,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'enqueue due jobs', everyMs: SECOND, run: () => enqueueDueJobs(system) },
     { name: 'roll up broadcast counts', everyMs: SECOND, run: () => rollUpCounts(system, 'recipients') },
     { name: 'record progress', everyMs: SECOND, run: () => recordProgress(system) },
-    { name: 'read backlog', everyMs: 15 * SECOND, run: () => readBacklog(system) },
+    { name: 'read backlog', everyMs: 15 * SECOND, run: () => readBacklog(system), isOfProcess: true },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
     { name: 'report dead letters', everyMs: MINUTE, run: () => reportDeadLetters(system) },
@@ -109,7 +109,13 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
     { name: 'purge invitations', everyMs: 10 * MINUTE, run: () => purgeInvitations(system) },
     { name: 'delete expired', everyMs: 10 * MINUTE, run: () => deleteExpired(system) },
     { name: 'purge webhook deliveries', everyMs: 10 * MINUTE, run: () => purgeDeliveries(system) },
-    { name: 'purge deleted workspaces', everyMs: 2 * SECOND, run: () => purgeDeletedWorkspaces(system) },
+    // Each process learns from it which workspaces are deleted.
+    {
+      name: 'purge deleted workspaces',
+      everyMs: 2 * SECOND,
+      run: () => purgeDeletedWorkspaces(system),
+      isOfProcess: true,
+    },
     { name: 'purge webhook endpoints', everyMs: MINUTE, run: () => purgeDeletedEndpoints(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },

@@ -692,6 +692,7 @@ declare module 'knex/types/tables.js' {
       'page' | 'attempts'
     >
     password_resets: Table<{ token_hash: Buffer; user_id: string; created_at: Date; expires_at: Date }, never>
+    periodic_tasks: Table<{ name: string; ran_at: Date; next_at: Date }, never>
     provider_media: Table<
       { tenant_id: string; media_id: string; channel_id: string; provider_media_id: string; expires_at: Date },
       never

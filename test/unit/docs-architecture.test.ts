@@ -40,7 +40,7 @@ describe('docs/architecture', () => {
   it('lists every job and every periodic task, with its interval', () => {
     const page = readDocument('docs/architecture/jobs.md')
     const tasks = sources.filter(({ path }) => ['src/jobs.ts', 'src/app.ts'].includes(path)).map(({ text }) => text)
-    const periodic = [...tasks.join('\n').matchAll(/\{ name: '([^']+)', everyMs: ([^,]+),/g)]
+    const periodic = [...tasks.join('\n').matchAll(/\{\s*name: '([^']+)',\s*everyMs: ([^,]+),/g)]
     const rows = listTableRows(sectionOf(page, 'Periodic tasks')).map(([name, interval]) => `${name}: ${interval}`)
     expect(rows).to.have.members(periodic.map(([, name, interval = '']) => `${name}: ${toInterval(interval)}`))
     const handlers = [...tasks.join('\n').matchAll(/^ {4}'?([a-z-]+)'?: \(job/gm)]

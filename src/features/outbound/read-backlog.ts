@@ -1,10 +1,10 @@
-import { takeTurn } from '../../platform/database/readiness-probe.ts'
+import { takeTurns } from '../../platform/jobs/task-turns.ts'
 import { type GaugeValue, hideElected, isObserved, metrics, setGauge, showElected } from '../../platform/metrics.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { maySendSql } from '../channels/load-channel.ts'
 
-const TURN_MS = 15 * SECOND
+const TURN = { name: 'read gauges', everyMs: 15 * SECOND }
 
 /** Rows that are read at most, so that a large backlog costs no more than this. */
 const ROWS_MAX = 10_000
@@ -18,7 +18,7 @@ const PRIORITIES: Record<number, string> = { 0: 'reply', 1: 'broadcast' }
  */
 export async function readBacklog(system: SystemScope): Promise<void> {
   if (!isObserved()) return
-  if (!(await takeTurn(system.db, TURN_MS))) return hideElected()
+  if ((await takeTurns(system.db, [TURN])).size === 0) return hideElected()
   await readMailboxes(system)
   await readOutbox(system)
   const letters = await system.acrossTenants<{ kind: string; count: number }>('countDeadLetters')`

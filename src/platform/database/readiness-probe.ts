@@ -40,23 +40,3 @@ async function storeRow(db: Database, id: string): Promise<void> {
     [id],
   )
 }
-
-/** ID of the row of the turns below, which no process has. */
-const TURN_ID = '00000000-0000-7000-8000-000000000001'
-
-/**
- * Returns true in one process of those that call it in a period, and where the calls have the length of a period in the
- * same one each time. When it ends, another one follows in the next period.
- */
-export async function takeTurn(db: Database, periodMs: number): Promise<boolean> {
-  // Timers are not exact. The others come later within the period.
-  const seconds = (0.9 * periodMs) / SECOND
-  const { rows } = await db.raw<{ rows: unknown[] }>(
-    `insert into readiness_probes (id, checked_at, padding) values (?, now(), '')
-     on conflict (id) do update set checked_at = excluded.checked_at
-       where readiness_probes.checked_at < excluded.checked_at - make_interval(secs => ?)
-     returning 1`,
-    [TURN_ID, seconds],
-  )
-  return rows.length > 0
-}

@@ -1,40 +1,76 @@
 import { withinTime } from '../concurrency/deadline.ts'
+import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { count, metrics, observeSince } from '../metrics.ts'
-import { MINUTE } from '../time.ts'
+import type { Notifications } from '../notifications/notifications.ts'
+import { MINUTE, SECOND } from '../time.ts'
+import { takeTurns } from './task-turns.ts'
 
 /** A task that takes longer counts as failed, and its next run starts although it may still be in progress. */
 const TASK_MAX_MS = MINUTE
+const TICK_MS = SECOND / 4
+/** Nothing has happened in any workspace for this time: what is due then was planned long before. */
+const IDLE_AFTER_MS = 10 * SECOND
+/** The shortest interval while nothing happens. */
+const IDLE_EVERY_MS = 5 * SECOND
 
-/** Work repeated on a timer by every process. Each task claims its rows, so that two processes never work on the same. */
-export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown> }
+/**
+ * Work that is repeated. One worker begins it in each interval, and may still be at it when another one begins it again, so
+ * each task claims its rows or is idempotent. One with `isOfProcess` is begun by every worker. `everyMs` is a multiple of 250.
+ */
+export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown>; isOfProcess?: boolean }
 
-/** Starts the timers. The returned function stops them and waits at most `graceMs` for the tasks in progress. */
-export function startPeriodicTasks(tasks: PeriodicTask[], log: Logger): (graceMs: number) => Promise<void> {
+type Options = { db: Database; log: Logger; notifications: Pick<Notifications, 'subscribe'> }
+
+/** Starts the timer. The returned function stops it and waits at most `graceMs` for the tasks in progress. */
+export function startPeriodicTasks(
+  tasks: readonly PeriodicTask[],
+  { db, log, notifications }: Options,
+): (graceMs: number) => Promise<void> {
   const running = new Map<string, Promise<unknown>>()
-  const timers = tasks.map(({ name, everyMs, run }) => {
-    const tick = () => {
-      // A task that takes longer than its interval is not started a second time.
-      if (running.has(name)) return
-      const startMs = performance.now()
-      const done = withinTime(TASK_MAX_MS, run())
-        .catch((error: unknown) => {
-          count(metrics.periodicTaskFailed, { task: name })
-          log.warn(
-            { event: 'periodic_task_failed', err: error, task: name },
-            'periodic task failed and will be repeated',
-          )
-        })
-        .finally(() => {
-          observeSince(metrics.periodicTask, { task: name }, startMs)
-          running.delete(name)
-        })
-      running.set(name, done)
-    }
-    return setInterval(tick, everyMs)
-  })
+  /** Failed tasks, whose next turn is left to other workers: this one may be cut off from what they need. */
+  const failed = new Set<string>()
+  let isStopped = false
+  let ticks = 0
+  let activeMs = performance.now()
+  const unsubscribe = notifications.subscribe('events', () => (activeMs = performance.now()))
+
+  const begin = (name: string, run: () => Promise<unknown>, key = name) => {
+    const startMs = performance.now()
+    const done = withinTime(TASK_MAX_MS, run())
+      .catch((error: unknown) => {
+        failed.add(name)
+        count(metrics.periodicTaskFailed, { task: name })
+        log.warn({ event: 'periodic_task_failed', err: error, task: name }, 'periodic task failed and will be repeated')
+      })
+      .finally(() => {
+        observeSince(metrics.periodicTask, { task: name }, startMs)
+        running.delete(key)
+      })
+    running.set(key, done)
+  }
+
+  const takeAndBegin = async (due: readonly PeriodicTask[]) => {
+    const taken = await takeTurns(db, due)
+    for (const { name, run } of due) if (taken.has(name) && !isStopped && !running.has(name)) begin(name, run)
+  }
+
+  const timer = setInterval(() => {
+    ticks += 1
+    const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
+    const due = tasks
+      .map((task) => ({ ...task, everyMs: isIdle ? Math.max(task.everyMs, IDLE_EVERY_MS) : task.everyMs }))
+      // Tasks of one interval take their turns together. One that takes longer is not started a second time.
+      .filter(({ name, everyMs }) => ticks % (everyMs / TICK_MS) === 0 && !running.has(name))
+    for (const { name, run, isOfProcess } of due) if (isOfProcess) begin(name, run)
+    const shared = due.filter(({ name, isOfProcess }) => !isOfProcess && !failed.delete(name))
+    // A silent connection delays the turns that are taken on it, and no later ones.
+    if (shared.length > 0) begin('take turns', () => takeAndBegin(shared), `take turns ${ticks}`)
+  }, TICK_MS)
   return async (graceMs) => {
-    timers.forEach((timer) => clearInterval(timer))
+    isStopped = true
+    clearInterval(timer)
+    unsubscribe()
     await withinTime(graceMs, Promise.all(running.values())).catch(() => undefined)
   }
 }

@@ -18,6 +18,7 @@ export const END_OF_ROWS = Buffer.from('\\.\n')
 export const OWN_TABLES: readonly string[] = [
   'migrations',
   'migrations_lock',
+  'periodic_tasks',
   'rate_limits',
   'readiness_probes',
   'wakeups',

@@ -113,7 +113,7 @@ describe('the server of metrics', function () {
   })
 
   it('shows the backlog of all processes in the one that has read it last', async () => {
-    await app.system.db('readiness_probes').delete()
+    await app.system.db('periodic_tasks').delete()
     await readBacklog(app.system)
     expect(sum((await get(app.metricsUrl, '/metrics')).text, 'parley_outbox_messages')).to.equal(0)
     expect((await get(app.metricsUrl, '/metrics')).text).to.include('parley_mailbox_oldest_due_seconds 0\n')

@@ -93,6 +93,7 @@ export const LOCAL_TABLES = [
   'rate_limits',
   'wakeups',
   'readiness_probes',
+  'periodic_tasks',
   'migrations',
   'migrations_lock',
 ] as const

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { type PeriodicTask, startPeriodicTasks } from '../../../src/platform/jobs/periodic-tasks.ts'
+import { SECOND } from '../../../src/platform/time.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createCheckedLogger } from '../../support/log-canaries.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const EVERY_MS = SECOND / 4
+/** A turn may be taken that much before its interval is over. */
+const EARLY = 0.9
+
+describe('periodic tasks of several workers', () => {
+  let app: TestApp
+  let stops: (() => Promise<void>)[] = []
+  let listeners: (() => void)[] = []
+
+  before(async () => {
+    app = await startTestApp()
+  })
+  afterEach(async () => {
+    await Promise.all(stops.map((stop) => stop()))
+    stops = []
+    listeners = []
+    await app.system.db('periodic_tasks').delete()
+  })
+  after(() => app.stop())
+
+  /** Starts a worker with a task, and returns the times at which it has begun the task. */
+  function startWorker(task: Partial<PeriodicTask> & { name: string }): number[] {
+    const begun: number[] = []
+    const run = () => {
+      begun.push(performance.now())
+      return task.run?.() ?? Promise.resolve()
+    }
+    const notifications = {
+      subscribe: (_topic: string, receive: (text: string | undefined) => void) => {
+        listeners.push(() => receive(undefined))
+        return () => undefined
+      },
+    }
+    const options = { db: app.system.db, log: createCheckedLogger(), notifications }
+    const stop = startPeriodicTasks([{ everyMs: EVERY_MS, ...task, run }], options)
+    stops.push(() => stop(0))
+    return begun
+  }
+
+  const readRow = async (name: string) => {
+    const row = await app.system.db('periodic_tasks').where({ name }).first()
+    return row && { ...row, intervalMs: row.next_at.getTime() - row.ran_at.getTime() }
+  }
+
+  it('begin a task once in an interval together', async () => {
+    const workers = [1, 2, 3].map(() => startWorker({ name: 'shared' }))
+    await waitUntil(() => workers.flat().length >= 8)
+    const begun = workers.flat().toSorted((a, b) => a - b)
+    const elapsedMs = (begun.at(-1) ?? 0) - (begun[0] ?? 0)
+    // The answer to the first may have come later than it was taken.
+    expect(elapsedMs).to.be.greaterThan((begun.length - 2) * EVERY_MS * EARLY)
+  })
+
+  it('begin a task of each process in all of them', async () => {
+    const workers = [1, 2, 3].map(() => startWorker({ name: 'own', isOfProcess: true }))
+    await waitUntil(() => workers.every((begun) => begun.length >= 3))
+    expect(await readRow('own')).to.equal(undefined)
+  })
+
+  it('go on when the worker that has begun a task never ends it', async () => {
+    const hanging = startWorker({ name: 'shared', run: () => new Promise(() => undefined) })
+    await waitUntil(() => hanging.length === 1)
+    const other = startWorker({ name: 'shared' })
+    await waitUntil(() => other.length >= 3)
+    expect(hanging.length).to.equal(1)
+  })
+
+  it('leave the next turn of a task that has failed to the others', async () => {
+    const failing = startWorker({ name: 'shared', run: () => Promise.reject(new Error('no')) })
+    await waitUntil(() => failing.length === 1)
+    const other = startWorker({ name: 'shared' })
+    await waitUntil(() => other.length >= 3)
+    expect(failing.length).to.be.lessThan(other.length + 3)
+  })
+
+  it('go on after a task has failed, and after the rows of turns are lost', async () => {
+    const begun = startWorker({ name: 'shared', run: () => Promise.reject(new Error('no')) })
+    await waitUntil(() => begun.length >= 2)
+    await app.system.db('periodic_tasks').delete()
+    const before = begun.length
+    await waitUntil(() => begun.length >= before + 2)
+    expect(await readRow('shared')).to.not.equal(undefined)
+  })
+
+  it('are begun every 5 seconds from 10 seconds after the last event of any workspace on, until the next one', async () => {
+    startWorker({ name: 'shared' })
+    const readInterval = async () => Math.round(((await readRow('shared'))?.intervalMs ?? 0) / EARLY)
+    await waitUntil(async () => (await readInterval()) === EVERY_MS)
+    await waitUntil(async () => (await readInterval()) === 5 * SECOND)
+    listeners.forEach((notify) => notify())
+    await waitUntil(async () => (await readInterval()) === EVERY_MS)
+    expect(await readInterval()).to.equal(EVERY_MS)
+  }).timeout(60 * SECOND)
+})
