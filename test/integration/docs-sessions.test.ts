@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Database, openDatabase, seedIfEmpty } from '../../src/platform/database/database.ts'
-import { systemClock } from '../../src/platform/time.ts'
+import { MINUTE, systemClock } from '../../src/platform/time.ts'
 import { newAddress, startTestApp, type TestApp } from '../support/app.ts'
 import { type Document, listDocuments, readDocument, ROOT } from '../support/documents.ts'
 import { FakeWhatsappProcess } from '../support/fake-whatsapp-process.ts'
@@ -12,7 +12,10 @@ import { type TempDir, createTempDir } from '../support/temp-dir.ts'
 /** The tutorial kills its server, and has a test of its own. */
 const documents = listDocuments().filter(({ path }) => path !== 'docs/tutorial.md')
 
-describe('documentation sessions', () => {
+describe('documentation sessions', function () {
+  // Each of the commands starts a process, which takes seconds on a busy machine.
+  this.timeout(3 * MINUTE)
+
   let app: TestApp
   let fake: FakeWhatsappProcess
   let folder: TempDir
