@@ -6,6 +6,7 @@ import { oas } from '@stoplight/spectral-rulesets'
 import { expect } from 'chai'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
+import { MINUTE } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createTempDir } from '../../support/temp-dir.ts'
 
@@ -28,7 +29,7 @@ export const other: components['schemas']['ErrorCode'] = 'no_such_code'
 `
 
 describe('the served OpenAPI document', function () {
-  this.timeout(180_000)
+  this.timeout(6 * MINUTE)
   let app: TestApp
   let text: string
 
