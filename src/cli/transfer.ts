@@ -31,7 +31,7 @@ export function exportToFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
     await assertMigrated(database)
     const partial = `${file}.partial`
-    if (isFolder(file)) throw new TransferError(`${file} is a folder. Name a file in it`)
+    assertNoFolder(file)
     const output = await opened(createWriteStream(partial, { mode: 0o600 }))
     try {
       const rows = await exportDatabase(client, output, { onProgress })
@@ -46,6 +46,7 @@ export function exportToFile(file: string): Promise<void> {
 /** Reads a file of `exportToFile` into the configured database, whose tables are created if they are missing. */
 export function importFromFile(file: string): Promise<void> {
   return transfer(async (client, database, onProgress) => {
+    assertNoFolder(file)
     const input = await opened(createReadStream(file))
     await migrate(database.sessionUrl, createLogger('warn'))
     const { rows, workspace } = await importDatabase(client, input, onProgress)
@@ -54,6 +55,10 @@ export function importFromFile(file: string): Promise<void> {
     const { id, members, skipped } = workspace
     return `Imported ${rows} rows of the workspace ${id} with ${members} members; ${skipped} others have an unverified account here. Add the SECRET_KEY of the exported database to SECRET_KEYS.`
   }, assertDiskFree)
+}
+
+function assertNoFolder(file: string): void {
+  if (isFolder(file)) throw new TransferError(`${file} is a folder. Name a file in it`)
 }
 
 /**

@@ -26,6 +26,7 @@ export async function exportDatabase(
 ): Promise<number> {
   await client.query('set statement_timeout = 0')
   await client.query('begin isolation level repeatable read read only')
+  if (workspaceId !== undefined) await assertWorkspace(client, workspaceId)
   const tables = workspaceId === undefined ? await listTables(client) : await listWorkspaceTables(client, workspaceId)
   const migrations = await client.query<{ name: string }>('select name from migrations order by name')
   const gzip = createGzip()
@@ -63,10 +64,8 @@ export async function listTables(client: pg.Client): Promise<Table[]> {
  * The tables with rows of a workspace, each after those that its foreign keys name. Invitations are left out, as their links
  * lead to this installation, and so are kept numbers, which are counted again.
  */
-async function listWorkspaceTables(client: pg.Client, workspaceId: string): Promise<Table[]> {
+export async function listWorkspaceTables(client: pg.Client, workspaceId: string): Promise<Table[]> {
   const id = pg.escapeLiteral(workspaceId)
-  const { rows } = await client.query(`select from workspaces where id = ${id} and deleted_at is null`)
-  if (rows.length === 0) throw new TransferError(`There is no workspace with the ID ${workspaceId}`)
   const conditions: [string, string][] = [
     ['users', `id in (select user_id from memberships where workspace_id = ${id})`],
     ['workspaces', `id = ${id}`],
@@ -78,6 +77,11 @@ async function listWorkspaceTables(client: pg.Client, workspaceId: string): Prom
     const table = tables.get(name)
     return table && !COUNTED_TABLES.includes(name) ? { ...table, condition } : []
   })
+}
+
+async function assertWorkspace(client: pg.Client, workspaceId: string): Promise<void> {
+  const { rows } = await client.query('select from workspaces where id = $1 and deleted_at is null', [workspaceId])
+  if (rows.length === 0) throw new TransferError(`There is no workspace with the ID ${workspaceId}`)
 }
 
 export function columnList({ name, columns }: Table): string {

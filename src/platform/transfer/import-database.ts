@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { columnList, listTables, type Table } from './export-database.ts'
+import { columnList, listTables, listWorkspaceTables, type Table } from './export-database.ts'
 import { ExportReader, Footer, Header, type Progress, TableLine, TransferError } from './export-format.ts'
-import { type ImportedWorkspace, importWorkspace } from './import-workspace.ts'
+import { type ImportedWorkspace, importWorkspace, type Stage } from './import-workspace.ts'
 
 export type Imported = { rows: number; workspace?: ImportedWorkspace }
 
@@ -17,22 +17,24 @@ export type Imported = { rows: number; workspace?: ImportedWorkspace }
 export async function importDatabase(client: pg.Client, input: Readable, onProgress: Progress): Promise<Imported> {
   await client.query('set statement_timeout = 0')
   await client.query('begin')
-  const tables = await listTables(client)
-  const reader = new ExportReader(input.pipe(createGunzip()))
+  const unzipped = createGunzip()
+  // The reader gets the error of either, and of the input when it cannot be read.
+  void pipeline(input, unzipped).catch(() => undefined)
+  const reader = new ExportReader(unzipped)
   const { migrations, workspaceId } = parse(Header, await reader.readLine())
   assertSameMigrations(migrations, await listMigrations(client))
   const imported =
     workspaceId === undefined
-      ? { rows: await importAll(client, reader, { tables, onProgress }) }
-      : await importWorkspace(client, workspaceId, (staged) =>
-          readTables(client, reader, { tables, onProgress, staged }),
+      ? { rows: await importAll(client, reader, { tables: await listTables(client), onProgress }) }
+      : await importWorkspace(client, workspaceId, async (stage) =>
+          readTables(client, reader, { tables: await listWorkspaceTables(client, workspaceId), onProgress, stage }),
         )
   await client.query('commit')
   await client.query('analyze')
   return imported
 }
 
-type Target = { tables: Table[]; onProgress: Progress; staged?: ReadonlyMap<string, string> }
+type Target = { tables: Table[]; onProgress: Progress; stage?: Stage }
 
 async function importAll(client: pg.Client, reader: ExportReader, target: Target): Promise<number> {
   await assertEmpty(client, target.tables)
@@ -48,11 +50,11 @@ async function importAll(client: pg.Client, reader: ExportReader, target: Target
   return rows
 }
 
-/** Rows of tables that are `staged` are read into others. */
+/** With a `stage`, rows are read into tables of its own, and it decides what becomes of them. */
 async function readTables(
   client: pg.Client,
   reader: ExportReader,
-  { tables, onProgress, staged }: Target,
+  { tables, onProgress, stage }: Target,
 ): Promise<number> {
   const rows: Record<string, number> = {}
   for (;;) {
@@ -64,9 +66,11 @@ async function readTables(
     }
     const { table: name, columns } = parse(TableLine, line)
     const known = tables.find((table) => table.name === name)
-    if (!known || columns.some((column) => !known.columns.includes(column))) throw otherVersion()
-    const copy = client.query(copyFrom(`copy ${columnList({ name: staged?.get(name) ?? name, columns })} from stdin`))
+    if (!known || name in rows || columns.some((column) => !known.columns.includes(column))) throw otherVersion()
+    const into = (await stage?.open(known)) ?? name
+    const copy = client.query(copyFrom(`copy ${columnList({ name: into, columns })} from stdin`))
     await pipeline(Readable.from(reader.readRows(), { objectMode: false }), copy)
+    await stage?.take({ ...known, columns })
     rows[name] = copy.rowCount
     onProgress(name, copy.rowCount)
   }

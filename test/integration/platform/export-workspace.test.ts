@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createReadStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { hashToken, newToken } from '../../../src/platform/security/tokens.ts'
@@ -216,6 +216,43 @@ describe('parley export', function () {
         expect(member.user_id).to.equal(owner.tenantId)
       },
     ))
+
+  it('refuses a file with rows of another workspace or of accounts, and leaves everything as it was', async () => {
+    const original = (await text(createReadStream(file).pipe(createGunzip()))).split('\n')
+    const lineOf = (table: string) => original.findIndex((line) => line.startsWith(`{"table":"${table}"`))
+    const app = await startTestApp({ SECRET_KEY: TARGET_KEY })
+    const victim = await buildWorkspace(app, 'Victim')
+    const replaceRow = (table: string) =>
+      original.map((line, index) =>
+        index === lineOf(table) + 1 ? line.replaceAll(owner.tenantId, victim.tenantId) : line,
+      )
+    const addSession = original.flatMap((line) =>
+      line.startsWith('{"rows":') ? ['{"table":"sessions","columns":["user_id"]}', victim.userId, '\\.', line] : line,
+    )
+    const forged = join(folder.path, 'forged.export')
+    const message = (table: string) => `The export is forged: ${table} has rows of another workspace\n`
+    try {
+      for (const [lines, expected] of [
+        [replaceRow('contacts'), message('contacts')],
+        [replaceRow('memberships'), message('memberships')],
+        [replaceRow('workspaces'), message('workspaces')],
+        [addSession, /^The export was made by another version/],
+      ] as const) {
+        writeFileSync(forged, gzipSync(lines.join('\n')))
+        const { code, stderr } = await importInto(app.databaseUrl, forged)
+        expect(code).to.equal(1)
+        if (typeof expected === 'string') expect(stderr).to.equal(expected)
+        else expect(stderr).to.match(expected)
+        expect(await app.system.db('workspaces').pluck('id')).to.deep.equal([victim.tenantId])
+        expect((await victim.call('GET', '/api/members')).items).to.have.length(1)
+        expect((await victim.call('GET', '/api/contacts')).total).to.equal(0)
+      }
+      const { code, stderr } = await importInto(app.databaseUrl, folder.path)
+      expect([code, stderr]).to.deep.equal([1, `${folder.path} is a folder. Name a file in it\n`])
+    } finally {
+      await app.stop()
+    }
+  })
 
   it('refuses an unknown workspace and a missing ID, each with a sentence', async () => {
     const unknown = await exportOf(source.databaseUrl, owner.userId)
