@@ -10,41 +10,24 @@ import { SECOND } from './time.ts'
 /** Seconds of what a person or a provider waits for. */
 const ANSWER_BUCKETS = [0.01, 0.05, 0.25, 1, 5]
 const CALL_BUCKETS = [0.1, 0.5, 2, 5, 15]
-const STATEMENT_BUCKETS = [0.01, 0.1, 1]
+/** One bound, as the hundreds of statements that have a name are all shown: which of them are often slow. */
+const STATEMENT_BUCKETS = [0.1]
 
-/** Statements with the longest total time, of the few hundred that have a name. */
-const STATEMENTS_MAX = 100
 /** Operations with their methods and classes of statuses. Further ones are counted as `other`. */
 const OPERATIONS_MAX = 60
 
 const registry = new Registry()
-const registers = [registry]
 /** Gauges that one process reads from the database for all of them. */
 const elected = new Registry()
 /** A process that has not read them for so long shows none. */
 const ELECTED_MAX_MS = 30 * SECOND
 
-type Values = Awaited<ReturnType<Histogram['get']>>['values']
-
-/** A histogram that shows only the label values with the largest sums. Those that are hidden for a time are counted on. */
-class RankedHistogram<Label extends string> extends Histogram<Label> {
-  /** The registry asks for the values by this method. Those of a series share the object of its labels. */
-  async getForPromString(): Promise<{ values: (Values[number] & { sharedLabels: object })[] }> {
-    const all = await Reflect.get(Histogram.prototype, 'getForPromString').call(this)
-    const values: (Values[number] & { sharedLabels: object })[] = all.values
-    const sums = values.filter(({ metricName }) => metricName?.endsWith('_sum'))
-    const ranked = sums.toSorted((a, b) => b.value - a.value).slice(0, STATEMENTS_MAX)
-    const shown = new Set(ranked.map(({ sharedLabels }) => sharedLabels))
-    return { ...all, values: values.filter(({ sharedLabels }) => shown.has(sharedLabels)) }
-  }
-}
-
 function histogram<Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) {
-  return new Histogram({ name: `parley_${name}`, help, labelNames, buckets, registers })
+  return new Histogram({ name: `parley_${name}`, help, labelNames, buckets, registers: [registry] })
 }
 
 function counter<Label extends string>(name: string, help: string, labelNames: Label[]) {
-  return new Counter({ name: `parley_${name}`, help, labelNames, registers })
+  return new Counter({ name: `parley_${name}`, help, labelNames, registers: [registry] })
 }
 
 function gauge<Label extends string>(name: string, help: string, labelNames: Label[], of = registry) {
@@ -147,13 +130,7 @@ export const metrics = {
     ['pool'],
     [0.001, 0.01, 0.1, 0.5, 2],
   ),
-  statement: new RankedHistogram({
-    name: 'parley_db_statement_duration_seconds',
-    help: 'Time of named statements, of those with the longest total time',
-    labelNames: ['statement'],
-    buckets: STATEMENT_BUCKETS,
-    registers,
-  }),
+  statement: histogram('db_statement_duration_seconds', 'Time of named statements', ['statement'], STATEMENT_BUCKETS),
   databaseErrors: counter('db_errors_total', 'Named statements that failed, by the class of their SQLSTATE', [
     'sqlstate_class',
   ]),

@@ -31,7 +31,7 @@ function sum(scrape: string, name: string, labels: Record<string, string> = {}):
 function listRows(): string[][] {
   return Object.values(metrics).map((metric) => {
     const { name, help, labelNames } = metric as unknown as { name: string; help: string; labelNames: string[] }
-    const type = metric.constructor.name.replace('Ranked', '').toLowerCase()
+    const type = metric.constructor.name.toLowerCase()
     return [`\`${name.replace('parley_', '')}\``, type, labelNames.map((label) => `\`${label}\``).join(', '), help]
   })
 }
