@@ -19,8 +19,9 @@ export const REQUEST_ERRORS = {
   },
   budget_exceeded: {
     status: 422,
-    meaning: 'A check, a simulation or the filling in of placeholders needs more work than one call may.',
-    remedy: 'Use shorter lists and texts, fewer placeholders and filters, or simpler patterns.',
+    meaning: 'A check, a simulation, a count or the filling in of placeholders needs more work than one call may.',
+    remedy:
+      'Ask for fewer days of usage. Use shorter lists and texts, fewer placeholders and filters, or simpler patterns.',
   },
   headers_too_large: {
     status: 431,

@@ -65,9 +65,17 @@ export type Portions = {
   retention: number
   /** Rows of a statement of a purge. */
   purge: number
+  /** Rows of a kind that a report of the usage counts. */
+  usage: number
 }
 
-export const PORTIONS: Readonly<Portions> = { history: 10_000, historyStep: 1_000, retention: 1_000, purge: 5_000 }
+export const PORTIONS: Readonly<Portions> = {
+  history: 10_000,
+  historyStep: 1_000,
+  retention: 1_000,
+  purge: 5_000,
+  usage: 5_000_000,
+}
 
 /** The long-lived objects that every scope needs. */
 export type Dependencies = {

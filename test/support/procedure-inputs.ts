@@ -291,6 +291,7 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'auth.listInvitations': () => ({}),
   'auth.cancelInvitation': ({ invitation }) => ({ invitationId: invitation }),
   'workspace.get': () => ({}),
+  'workspace.getUsage': () => ({ from: '2026-03-01', to: '2026-03-02' }),
   'workspace.update': () => ({ name: 'N', timezone: 'Europe/Berlin', language: 'de', country: 'DE' }),
   'workspace.delete': () => ({ name: 'another name' }),
   'workspace.getConsentKeywords': () => ({}),

@@ -1,3 +1,4 @@
+import { DAY } from '../../src/platform/time.ts'
 import type { ExampleRecorder } from './record-examples.ts'
 import { buildChannel, buildMember, buildTemplate } from '../factories.ts'
 import { insertDeadLetter } from './dead-letters.ts'
@@ -40,6 +41,8 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
   const work = () => app.work()
 
   await r('workspace.get')
+  const yesterday = new Date(app.clock.now().getTime() - DAY).toISOString().slice(0, 10)
+  await r('workspace.getUsage', {}, undefined, `?from=${yesterday}`)
   await r('workspace.update', {}, { timezone: 'America/Sao_Paulo', country: 'BR' })
   await r('workspace.getConsentKeywords')
   await r('workspace.setConsentKeywords')

@@ -2,7 +2,7 @@ import { ConflictError } from '../../platform/errors.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 /** Space that the smallest file takes, so that small files and their rows are limited, too. */
-const FILE_BYTES_MIN = 4096
+export const FILE_BYTES_MIN = 4096
 
 /** Stored files of a workspace. `bytes` counts at least 4 KB for each. */
 export type StoredMedia = { count: number; bytes: number }

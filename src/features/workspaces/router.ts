@@ -8,13 +8,21 @@ import {
   CreateWorkspace,
   DeletedWorkspaceRef,
   DeleteWorkspace,
+  GetUsage,
   UpdateWorkspace,
   Workspace,
   WorkspaceDeletion,
+  WorkspaceUsage,
 } from './schema.ts'
 import { getWorkspace, updateWorkspace } from './settings.ts'
+import { getUsage } from './usage.ts'
 
 const GET = { description: 'Returns name, time zone, language and country of the workspace of `x-tenant-id`.' }
+
+const GET_USAGE = {
+  description:
+    'Returns what the workspace has used on each day of a period, in its time zone, and what it has stored now. Returns 422 `budget_exceeded` for a period with more than 5,000,000 messages, runs or files: ask for fewer days.',
+} as const
 
 const UPDATE = {
   description:
@@ -64,6 +72,12 @@ export const workspaceSettingsRouter = router({
     .input(omittable(empty.strict()))
     .output(Workspace)
     .query(({ ctx }) => getWorkspace(ctx.scope)),
+
+  getUsage: viewerProcedure
+    .meta(rest('GET', '/workspace/usage', 'Get the usage of the workspace', GET_USAGE))
+    .input(omittable(GetUsage))
+    .output(WorkspaceUsage)
+    .query(({ ctx, input }) => getUsage(ctx.scope, input)),
 
   update: adminProcedure
     .meta(rest('PATCH', '/workspace', 'Update the workspace', UPDATE))

@@ -44,6 +44,56 @@ export type CreateWorkspace = z.infer<typeof CreateWorkspace>
 export const UpdateWorkspace = z.strictObject({ name: name.optional(), ...settings })
 export type UpdateWorkspace = z.infer<typeof UpdateWorkspace>
 
+export const USAGE_DAYS_DEFAULT = 30
+export const USAGE_DAYS_MAX = 92
+
+const YEAR_MIN = 2000
+const date = z.iso
+  .date('must be a day such as 2026-11-20')
+  .refine((day) => Number(day.slice(0, 4)) >= YEAR_MIN && day < '9999-12-31', `must be between ${YEAR_MIN} and 9999`)
+
+export const GetUsage = z.strictObject({
+  from: date.optional().meta({
+    description: `The first day, at most ${USAGE_DAYS_MAX} days with the last one; ${USAGE_DAYS_DEFAULT} days by default`,
+    examples: ['2026-03-01'],
+  }),
+  to: date.optional().meta({ description: 'The last day; today by default', examples: ['2026-03-02'] }),
+})
+export type GetUsage = z.output<typeof GetUsage>
+
+const fileBytes = (text: string) => z.int().meta({ description: `${text}, each counted as at least 4 KB` })
+
+export const WorkspaceUsage = z
+  .object({
+    timezone: z.string().meta({ description: 'The zone of the workspace, in which the days begin' }),
+    from: z.string().meta({ description: 'The first day' }),
+    to: z.string().meta({ description: 'The last day' }),
+    days: z
+      .array(
+        z.object({
+          date: z.string().meta({ description: 'The day', examples: ['2026-03-02'] }),
+          inboundMessages: z.int().meta({ description: 'Messages of customers that were received' }),
+          outboundMessages: z.int().meta({
+            description: 'Messages to customers that were created, also by broadcasts, whatever their status',
+          }),
+          runs: z.int().meta({ description: 'Runs that were created, also dry runs' }),
+          files: z.int().meta({ description: 'Files that were stored' }),
+          fileBytes: fileBytes('Bytes of these files'),
+        }),
+      )
+      .meta({ description: 'All days of the period, the first one first. What was deleted since is not counted' }),
+    stored: z
+      .object({
+        contacts: z.int(),
+        conversations: z.int(),
+        files: z.int(),
+        fileBytes: fileBytes('Bytes of all files'),
+      })
+      .meta({ description: 'Numbers of what is stored now' }),
+  })
+  .meta({ id: 'WorkspaceUsage' })
+export type WorkspaceUsage = z.infer<typeof WorkspaceUsage>
+
 /** The confirmation is strict: a client that sends the name of another workspace deletes nothing. */
 export const DeleteWorkspace = z.strictObject({
   name: z
