@@ -4,11 +4,13 @@ import type { Logger } from '../log.ts'
 import { count, metrics, observeSince } from '../metrics.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import { MINUTE, SECOND } from '../time.ts'
-import { takeTurns } from './task-turns.ts'
+import { giveBack, takeTurns } from './task-turns.ts'
 
 /** A task that takes longer counts as failed, and its next run starts although it may still be in progress. */
 const TASK_MAX_MS = MINUTE
 const TICK_MS = SECOND / 4
+/** Keys of the statements that take turns: a silent connection or a lock leaves one to the turns that come later. */
+const TAKES = ['take turns 1', 'take turns 2']
 /** Nothing has happened in any workspace for this time: what is due then was planned long before. */
 const IDLE_AFTER_MS = 10 * SECOND
 /** The shortest interval while nothing happens. */
@@ -28,8 +30,8 @@ export function startPeriodicTasks(
   { db, log, notifications }: Options,
 ): (graceMs: number) => Promise<void> {
   const running = new Map<string, Promise<unknown>>()
-  /** Failed tasks, whose next turn is left to other workers: this one may be cut off from what they need. */
-  const failed = new Set<string>()
+  /** Tasks whose turns are still to be asked for. */
+  const waiting = new Map<string, PeriodicTask>()
   let isStopped = false
   let ticks = 0
   let activeMs = performance.now()
@@ -39,7 +41,6 @@ export function startPeriodicTasks(
     const startMs = performance.now()
     const done = withinTime(TASK_MAX_MS, run())
       .catch((error: unknown) => {
-        failed.add(name)
         count(metrics.periodicTaskFailed, { task: name })
         log.warn({ event: 'periodic_task_failed', err: error, task: name }, 'periodic task failed and will be repeated')
       })
@@ -50,27 +51,45 @@ export function startPeriodicTasks(
     running.set(key, done)
   }
 
-  const takeAndBegin = async (due: readonly PeriodicTask[]) => {
-    const taken = await takeTurns(db, due)
-    for (const { name, run } of due) if (taken.has(name) && !isStopped && !running.has(name)) begin(name, run)
+  const takeAndBegin = async () => {
+    const asked = new Map(waiting)
+    waiting.clear()
+    const taken = await takeTurns(db, [...asked.values()]).catch((error: unknown) => {
+      for (const [name, task] of asked) waiting.set(name, task)
+      throw error
+    })
+    for (const { name, run } of asked.values()) {
+      if (taken.has(name) && !isStopped && !running.has(name)) begin(name, () => runOrGiveBack(db, name, run))
+    }
   }
 
   const timer = setInterval(() => {
     ticks += 1
     const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
-    const due = tasks
-      .map((task) => ({ ...task, everyMs: isIdle ? Math.max(task.everyMs, IDLE_EVERY_MS) : task.everyMs }))
+    for (const task of tasks) {
+      const everyMs = isIdle ? Math.max(task.everyMs, IDLE_EVERY_MS) : task.everyMs
       // Tasks of one interval take their turns together. One that takes longer is not started a second time.
-      .filter(({ name, everyMs }) => ticks % (everyMs / TICK_MS) === 0 && !running.has(name))
-    for (const { name, run, isOfProcess } of due) if (isOfProcess) begin(name, run)
-    const shared = due.filter(({ name, isOfProcess }) => !isOfProcess && !failed.delete(name))
-    // A silent connection delays the turns that are taken on it, and no later ones.
-    if (shared.length > 0) begin('take turns', () => takeAndBegin(shared), `take turns ${ticks}`)
+      if (ticks % (everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
+      if (task.isOfProcess) begin(task.name, task.run)
+      else waiting.set(task.name, { ...task, everyMs })
+    }
+    const key = TAKES.find((take) => !running.has(take))
+    if (waiting.size > 0 && key !== undefined) begin('take turns', takeAndBegin, key)
   }, TICK_MS)
   return async (graceMs) => {
     isStopped = true
     clearInterval(timer)
     unsubscribe()
     await withinTime(graceMs, Promise.all(running.values())).catch(() => undefined)
+  }
+}
+
+/** Gives the turn of a task that fails back: this worker may be cut off from what it needs, and another one not. */
+async function runOrGiveBack(db: Database, name: string, run: PeriodicTask['run']): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    await giveBack(db, name).catch(() => undefined)
+    throw error
   }
 }

@@ -10,7 +10,8 @@ export type Turn = { name: string; everyMs: number }
 
 /**
  * Takes the turns that are due in all processes together, and returns their names. A turn ends by itself when its interval
- * is over: a process that has taken one and stops or hangs delays nothing beyond that. The clock is that of the database.
+ * is over: a process that has taken one and stops or hangs delays nothing beyond that. The clock is that of the database; a
+ * turn that began in its future was taken before the clock was set back.
  */
 export async function takeTurns(db: Database, turns: readonly Turn[]): Promise<Set<string>> {
   // In one order, so that two processes never wait for each other.
@@ -23,6 +24,12 @@ export async function takeTurns(db: Database, turns: readonly Turn[]): Promise<S
     from unnest(${names}::text[], ${seconds}::float8[]) as turn (name, seconds)
     on conflict (name) do update set ran_at = excluded.ran_at, next_at = excluded.next_at
       where periodic_tasks.ran_at + (excluded.next_at - excluded.ran_at) <= excluded.ran_at
+        or periodic_tasks.ran_at - (excluded.next_at - excluded.ran_at) > excluded.ran_at
     returning name`
   return new Set(taken.map(({ name }) => name))
+}
+
+/** Lets any process take the next turn at once. */
+export async function giveBack(db: Database, name: string): Promise<void> {
+  await createSqlTag(db, 'giveTurnBack', assertNoTenantTable)`delete from periodic_tasks where name = ${name}`
 }
