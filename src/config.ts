@@ -118,6 +118,7 @@ const Environment = z.object({
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
     .regex(/^[\w-]+=[^,]*(?:,\s*[\w-]+=[^,]*)*$/, 'must be headers such as api-key=secret, separated by a comma')
+    .regex(/^(?:[^%]|%[0-7][\da-f])*$/i, 'must be URL-encoded: write %25 for a percent sign')
     .default(''),
   OTEL_SERVICE_NAME: z.string().min(1).default('parley'),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number(SAMPLED_PART).min(0, SAMPLED_PART).max(1, SAMPLED_PART).default(0.01),

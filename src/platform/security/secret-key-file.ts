@@ -12,7 +12,7 @@ export type SecretKeys = [string, ...string[]]
 export async function loadOrCreateSecretKeys(dataDir: string): Promise<SecretKeys> {
   await createFolder(dataDir)
   try {
-    await writeFile(toPath(dataDir), newKey(), { mode: 0o600, flag: 'wx' })
+    await writeFile(toPath(dataDir), newKey(), { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
     if (getField(error, 'code') !== 'EEXIST') throw error
   }

@@ -90,7 +90,20 @@ describe('parley after-restore', function () {
     due = (await workspace.call('POST', '/api/broadcasts', { name: 'Due', templateId, audience })).id
     await workspace.call('POST', `/api/broadcasts/${due}/schedule`, { at: addMs(new Date(), HOUR) })
     await db('broadcasts').where('id', due).update({ scheduled_at: past, work_at: past })
+    await leaveDeletedWorkspace(app)
     await db('wakeups').delete()
+  }
+
+  /** Its rows are purged by workers, which send nothing of them. */
+  async function leaveDeletedWorkspace(app: TestApp): Promise<void> {
+    const deleted = await buildWorkspace(app)
+    const { channelId, templateId } = await buildBroadcastChannel(deleted, cloud, { body: 'Bye' })
+    const sendAt = addMs(new Date(), HOUR)
+    const body = { to: { phone: '+4915150000001' }, channelId, template: { templateId }, sendAt }
+    const { id } = await deleted.call('POST', '/api/messages', body)
+    const past = addMs(new Date(), -5 * MINUTE)
+    await db('messages').where('id', id).update({ release_at: past, send_at: past })
+    await db('deleted_workspaces').insert({ tenant_id: deleted.tenantId })
   }
 
   /** Messages on the sandbox reach nobody. */

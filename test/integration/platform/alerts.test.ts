@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/platform/time.ts'
@@ -7,6 +7,7 @@ import { ROOT } from '../../support/documents.ts'
 import { type TestApp, startTestApp } from '../../support/app.ts'
 import { Customer } from '../../support/customer.ts'
 import { type ParleyProcess, startParleyProcess } from '../../support/parley-process.ts'
+import { createTempDir } from '../../support/temp-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const PROMTOOL = '/usr/bin/promtool'
@@ -62,6 +63,37 @@ describe('the alerts and the dashboard', function () {
     expect(alerts).to.deep.equal(sections)
     const runbooks = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map(([, name]) => name)
     expect(runbooks).to.deep.equal(alerts.map((name) => name?.toLowerCase()))
+  })
+
+  it('fire when all processes are down, when no worker is left, and when a task that is rare fails each time', async function () {
+    if (!existsSync(PROMTOOL) && !process.env['CI']) return this.skip()
+    const isUp = (instance: string, value: number) => ({
+      series: `up{job="parley",instance="${instance}"}`,
+      values: `${value}+0x60`,
+    })
+    const cases = [
+      { alert: 'ParleyTooFewReady', series: [isUp('a', 0), isUp('b', 0)] },
+      { alert: 'ParleyMessagesWait', series: [isUp('a', 1), isUp('b', 1)] },
+      {
+        alert: 'ParleyTasksFail',
+        series: [{ series: 'parley_periodic_task_failed_total{task="purge events"}', values: '0+0.1x60' }],
+      },
+    ]
+    const [folder, file] = [createTempDir(), 'alerts.test.yaml']
+    const tests = cases.map(({ alert, series }) => ({
+      interval: '1m',
+      input_series: series,
+      promql_expr_test: [
+        {
+          expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+          eval_time: '55m',
+          exp_samples: [{ labels: '{}', value: 1 }],
+        },
+      ],
+    }))
+    writeFileSync(join(folder.path, file), JSON.stringify({ rule_files: [ALERTS], tests }))
+    execFileSync(PROMTOOL, ['test', 'rules', join(folder.path, file)])
+    await folder.remove()
   })
 
   it('pass the checks of promtool, as a scrape does', function () {
