@@ -13,7 +13,10 @@ const TICK_MS = SECOND / 4
 const TAKES = ['take turns 1', 'take turns 2']
 /** Nothing has happened in any workspace for this time: what is due then was planned long before. */
 const IDLE_AFTER_MS = 10 * SECOND
-/** The shortest interval while nothing happens. */
+/**
+ * The interval meanwhile of tasks of a second and less. The others look for what a process has left that ended before it
+ * could announce anything.
+ */
 const IDLE_EVERY_MS = 5 * SECOND
 
 /**
@@ -67,7 +70,7 @@ export function startPeriodicTasks(
     ticks += 1
     const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
     for (const task of tasks) {
-      const everyMs = isIdle ? Math.max(task.everyMs, IDLE_EVERY_MS) : task.everyMs
+      const everyMs = isIdle && task.everyMs <= SECOND ? IDLE_EVERY_MS : task.everyMs
       // Tasks of one interval take their turns together. One that takes longer is not started a second time.
       if (ticks % (everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
       if (task.isOfProcess) begin(task.name, task.run)
