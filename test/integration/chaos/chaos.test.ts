@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { MINUTE } from '../../../src/platform/time.ts'
 import { listKinds } from '../../../chaos/parse-options.ts'
 import { listViolations } from '../../../chaos/report.ts'
 import { runChaos } from '../../../chaos/run-chaos.ts'
@@ -7,7 +8,7 @@ const SIZE = { conversations: 50, broadcast: 0, kills: 5, faults: 7, seed: 62, w
 const KINDS = listKinds(false)
 
 describe('chaos test', function () {
-  this.timeout(300_000)
+  this.timeout(10 * MINUTE)
 
   it('Parley answers every message exactly once and sends every event to its webhooks through kills, cuts, silent networks, frozen processes, locks, an emptied queue, skewed clocks, a full disk and a receiver of webhooks that fails', async () => {
     const limits = { longestMs: 4000, leaseMs: 30_000, timeoutMs: 90_000 }
