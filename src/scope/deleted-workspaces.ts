@@ -6,11 +6,12 @@ import type { Notifications } from '../platform/notifications/notifications.ts'
 export const KNOWN_MAX = 10_000
 
 /**
- * SQL condition that a workspace was not deleted. The statements that claim work have it, so that nothing is claimed after
- * the commit that deletes a workspace, whatever a process knows of it. The table is stored with the rows of the workspace:
- * with one that each node has a copy of, a distributed database would not execute these statements on one node.
+ * SQL condition that a workspace was not deleted, by its ID or the column with it. The statements that claim work have it,
+ * so that nothing is claimed after the commit that deletes a workspace, whatever a process knows of it. The table is stored
+ * with the rows of the workspace: with one that each node has a copy of, a distributed database would not execute these
+ * statements on one node.
  */
-export function isOpenSql(tenantId: string): SqlFragment {
+export function isOpenSql(tenantId: string | SqlFragment): SqlFragment {
   return sqlFragment`not exists (select from deleted_workspaces gone where gone.tenant_id = ${tenantId})`
 }
 

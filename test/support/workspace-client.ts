@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { SECOND } from '../../src/platform/time.ts'
 import type { ApiResponse, TestApp, TestSession } from './app.ts'
+
 const REPETITIONS_MAX = 5
 /** Answers to requests of which nothing was done. */
 const OVERLOAD = /^(?:Too many requests are in progress|The server is overloaded)/

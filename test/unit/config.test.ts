@@ -72,6 +72,13 @@ describe('loadConfig', () => {
       expect(() => loadConfig({ [name]: ' , ' })).to.throw(ConfigError, `${name}: ${message}`)
     })
 
+  for (const value of ['api-key=100%', 'api-key=100%zz', 'api-key=%ff'])
+    it(`names OTEL_EXPORTER_OTLP_HEADERS if it is ${value}`, () => {
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318', OTEL_EXPORTER_OTLP_HEADERS: value }
+      const message = 'OTEL_EXPORTER_OTLP_HEADERS: must be URL-encoded'
+      expect(() => loadConfig(environment)).to.throw(ConfigError, message)
+    })
+
   it('requires SECRET_KEY with DATABASE_URL, because all processes must share it', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/parley' }
     expect(() => loadConfig(environment)).to.throw(ConfigError, 'SECRET_KEY')

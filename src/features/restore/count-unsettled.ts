@@ -1,4 +1,5 @@
 import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
+import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 
 /**
@@ -22,23 +23,22 @@ export type Unsettled = {
   broadcasts: number
 }
 
-/** Condition that the workspace of a row was not deleted: nothing of the others is sent, and workers purge it. */
-const ofOpen = (alias: string) =>
-  sqlFragment`not exists (select from deleted_workspaces gone where gone.tenant_id = ${sqlText(alias)}.tenant_id)`
-
-/** Counts what may have been sent after the point to which the database was restored. */
+/**
+ * Counts what may have been sent after the point to which the database was restored. Nothing of deleted workspaces is sent,
+ * and workers purge it.
+ */
 export async function countUnsettled(system: SystemScope): Promise<Unsettled> {
   const now = system.now()
   const [row] = await system.acrossTenants<Unsettled>('countUnsettled')`
     select (
         select count(*) from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
-        where ${MAY_BE_SENT} and ${ofOpen('o')})::float8 as messages,
-      (select count(*) from messages m where release_at <= ${now} and ${ofOpen('m')})::float8 as scheduled_messages,
+        where ${MAY_BE_SENT} and ${isOpenSql(sqlText('o.tenant_id'))})::float8 as messages,
+      (select count(*) from messages m where release_at <= ${now} and ${isOpenSql(sqlText('m.tenant_id'))})::float8 as scheduled_messages,
       (select count(*) from broadcasts b
         join broadcast_recipients r on r.tenant_id = b.tenant_id and r.broadcast_id = b.id
-        where ${IS_RUNNING} and r.status = 'pending' and r.due_at <= ${now} and ${ofOpen('b')})::float8 as recipients,
+        where ${IS_RUNNING} and r.status = 'pending' and r.due_at <= ${now} and ${isOpenSql(sqlText('b.tenant_id'))})::float8 as recipients,
       (select count(*) from broadcasts b
-        where (status = 'preparing' or status = 'scheduled' and scheduled_at <= ${now}) and ${ofOpen('b')})::float8 as broadcasts`
+        where (status = 'preparing' or status = 'scheduled' and scheduled_at <= ${now}) and ${isOpenSql(sqlText('b.tenant_id'))})::float8 as broadcasts`
   return row ?? { messages: 0, scheduledMessages: 0, recipients: 0, broadcasts: 0 }
 }
 

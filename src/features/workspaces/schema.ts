@@ -84,9 +84,9 @@ export const WorkspaceUsage = z
       .meta({ description: 'All days of the period, the first one first. What was deleted since is not counted' }),
     stored: z
       .object({
-        contacts: z.int(),
-        conversations: z.int(),
-        files: z.int(),
+        contacts: z.int().meta({ description: 'Contacts of the workspace' }),
+        conversations: z.int().meta({ description: 'Conversations of the workspace, also closed ones' }),
+        files: z.int().meta({ description: 'Files of messages that are kept' }),
         fileBytes: fileBytes('Bytes of all files'),
       })
       .meta({ description: 'Numbers of what is stored now' }),

@@ -85,14 +85,17 @@ async function assertWorkspace(client: pg.Client, workspaceId: string): Promise<
 }
 
 export function columnList({ name, columns }: Table): string {
-  return `${pg.escapeIdentifier(name)} (${columns.map((column) => pg.escapeIdentifier(column)).join(', ')})`
+  return `${pg.escapeIdentifier(name)} (${columnNames(columns)})`
+}
+
+export function columnNames(columns: string[]): string {
+  return columns.map((column) => pg.escapeIdentifier(column)).join(', ')
 }
 
 async function writeRows(client: pg.Client, table: Table, gzip: Gzip): Promise<number> {
   const { name, columns, condition } = table
-  const selected = columns.map((column) => pg.escapeIdentifier(column)).join(', ')
   const source = condition
-    ? `(select ${selected} from ${pg.escapeIdentifier(name)} where ${condition})`
+    ? `(select ${columnNames(columns)} from ${pg.escapeIdentifier(name)} where ${condition})`
     : columnList(table)
   const rows = client.query(copyTo(`copy ${source} to stdout`))
   for await (const chunk of rows) await write(gzip, chunk)

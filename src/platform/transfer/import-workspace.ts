@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { Passwords } from '../security/passwords.ts'
 import { newToken } from '../security/tokens.ts'
-import { columnList, type Table } from './export-database.ts'
+import { columnList, columnNames, type Table } from './export-database.ts'
 import { TransferError } from './export-format.ts'
 
 export type ImportedWorkspace = { id: string; members: number; skipped: number }
@@ -33,7 +33,7 @@ export async function importWorkspace(
   await assertUnknown(client, workspaceId)
   for (const table of ACCOUNT_TABLES) await openStaged(client, table)
   const rows = await read({
-    open: ({ name }) => (ACCOUNT_TABLES.includes(name) ? Promise.resolve(toStaged(name)) : openStaged(client, name)),
+    open: ({ name }) => openStaged(client, name),
     take: async (table) => {
       if (table.name !== 'users') await assertOfWorkspace(client, table)
       if (!ACCOUNT_TABLES.includes(table.name)) await moveRows(client, table)
@@ -45,7 +45,7 @@ export async function importWorkspace(
 
 async function openStaged(client: pg.Client, table: string): Promise<string> {
   const staged = toStaged(table)
-  await client.query(`create temporary table ${staged} (like ${pg.escapeIdentifier(table)}) on commit drop`)
+  await client.query(`create temporary table if not exists ${staged} (like ${pg.escapeIdentifier(table)}) on commit drop`)
   return staged
 }
 
@@ -59,8 +59,7 @@ async function assertOfWorkspace(client: pg.Client, { name, condition }: Table):
 }
 
 async function moveRows(client: pg.Client, { name, columns }: Table): Promise<void> {
-  const selected = columns.map((column) => pg.escapeIdentifier(column)).join(', ')
-  await client.query(`insert into ${columnList({ name, columns })} select ${selected} from ${toStaged(name)}`)
+  await client.query(`insert into ${columnList({ name, columns })} select ${columnNames(columns)} from ${toStaged(name)}`)
   await client.query(`drop table ${toStaged(name)}`)
 }
 

@@ -88,6 +88,7 @@ export const COMPONENTS: Record<string, string> = {
   WebhookTestResult: 'The answer of a webhook endpoint to a test event',
   WebhookDelivery: 'An event that was sent to a webhook endpoint, with the attempts',
   Workspace: 'A workspace with its settings',
+  WorkspaceUsage: 'The messages, runs and files of a workspace by day, and what is stored now',
   WorkspaceDeletion: 'The progress of the deletion of a workspace',
   ConsentKeywords: 'The words with which contacts opt in and out',
   Retention: 'The days after which data are deleted',
