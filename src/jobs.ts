@@ -44,6 +44,7 @@ import { isUrgent } from './features/jobs/schema.ts'
 import { runsCancel } from './features/run-jobs/cancel-runs.ts'
 import { runsReplay } from './features/run-jobs/replay-runs.ts'
 import { fireSchedules } from './features/schedules/fire-schedules.ts'
+import { purgeDeletedContacts } from './features/contacts/delete-contact.ts'
 import { purgeDeletedWorkspaces } from './features/workspaces/purge-deleted-workspaces.ts'
 import type { PeriodicTask } from './platform/jobs/periodic-tasks.ts'
 import type { Task, Tasks } from './platform/jobs/job-queue.ts'
@@ -116,6 +117,7 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
       run: () => purgeDeletedWorkspaces(system),
       isOfProcess: true,
     },
+    { name: 'purge deleted contacts', everyMs: 2 * SECOND, run: () => purgeDeletedContacts(system) },
     { name: 'purge webhook endpoints', everyMs: MINUTE, run: () => purgeDeletedEndpoints(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },
     { name: 'purge unattached statuses', everyMs: 10 * MINUTE, run: () => purgeUnattachedStatuses(system) },

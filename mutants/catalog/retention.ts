@@ -60,8 +60,8 @@ export const RETENTION: Area = {
     {
       name: 'messages of a long history are stored again when they are repeated after their deletion',
       file: 'src/features/automation/delete-history.ts',
-      original: 'listFinishedMessages(scope, contactId), deleteReceived',
-      mutated: 'listFinishedMessages(scope, contactId), deleteMessages',
+      original: 'await keepDeletedIds(tx, ids)',
+      mutated: '',
       tests: ['integration/channels/deleted-messages.test.ts'],
     },
     {

@@ -70,7 +70,7 @@ export const TRPC: Area = {
     {
       name: 'queries of models do not name the tenant',
       file: MODEL,
-      original: 'return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)',
+      original: 'return built.where(`${alias}.tenant_id`, tenantId)',
       mutated: 'return built',
       tests: ['integration/tenant-isolation.test.ts'],
     },

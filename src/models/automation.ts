@@ -84,6 +84,7 @@ export class WorkflowTest extends CreatedModel {
 
 export class Run extends TenantModel {
   static override tableName = 'runs'
+  static override outlivesContact = true
   static override jsonAttributes = ['trigger', 'state', 'input', 'output', 'error', 'startedBy']
 
   declare id: string

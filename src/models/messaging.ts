@@ -88,6 +88,7 @@ export class Conversation extends TenantModel {
 
 export class Message extends TenantModel {
   static override tableName = 'messages'
+  static override outlivesContact = true
   static override jsonAttributes = ['content', 'error', 'sender']
 
   declare id: string

@@ -8,7 +8,7 @@ type BuildKnex = (this: unknown, builder: Knex.QueryBuilder) => Knex.QueryBuilde
 
 /**
  * Query builder that adds the tenant to every statement, after all other clauses are known, so that an `orWhere` cannot
- * widen it. A query whose context has no tenant throws. It covers neither `union` nor raw SQL.
+ * widen it; rows of deleted contacts that are not purged yet are left out. A query whose context has no tenant throws. It covers neither `union` nor raw SQL.
  */
 export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M, R> {
   declare ArrayQueryBuilderType: TenantQueryBuilder<M, M[]>
@@ -36,7 +36,12 @@ export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M
         statements.push(...wheres)
       })
     }
-    return built.where(`${this.tableRefFor(this.modelClass())}.tenant_id`, tenantId)
+    const alias = this.tableRefFor(this.modelClass())
+    if (Reflect.get(this.modelClass(), 'outlivesContact') === true) {
+      const isOfDeleted = '?? = any(array(select gone.contact_id from contact_purges gone where gone.tenant_id = ?))'
+      void built.whereRaw(`(${isOfDeleted}) is not true`, [`${alias}.contact_id`, tenantId])
+    }
+    return built.where(`${alias}.tenant_id`, tenantId)
   }
 }
 
@@ -45,6 +50,8 @@ export class TenantModel extends Model {
   static override QueryBuilder = TenantQueryBuilder
   static override columnNameMappers = snakeCaseMappers()
   static override idColumn: string | string[] = ['tenant_id', 'id']
+  /** True if rows of a deleted contact are left until it is purged. */
+  static outlivesContact = false
 
   declare tenantId: string
 

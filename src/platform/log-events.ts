@@ -12,6 +12,7 @@ export const LOG_EVENTS = {
   compute_thread_failed: 'A thread for checks and simulations ended without a task. Another one starts.',
   connection_close_failed: 'A connection could not be closed during a stop or a failed start.',
   contact_data_lost: 'A kept event cannot be decrypted and is not sent. Restore the `SECRET_KEY` that encrypted it.',
+  contact_purged: 'All rows of a deleted contact are gone. `rows` has their numbers by table.',
   cross_site_origin:
     'The front end is on another site than the API, so that browsers send it no cookie. Use one site, or API keys.',
   database_fsync_off: 'A power failure loses acknowledged data. Switch `fsync` on in the database.',

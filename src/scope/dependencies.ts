@@ -59,7 +59,7 @@ export function toSender(actor: Actor): { type: 'user' | 'key' | 'system'; id: s
 export type Portions = {
   /** Rows of a statement that deletes a history. Each takes others with it by foreign keys. */
   history: number
-  /** The same of a transaction, for which customers wait who write meanwhile. */
+  /** The same of a transaction for which customers wait, and of each that purges a deleted contact. */
   historyStep: number
   /** Rows of a transaction of the retention. Each takes others with it. */
   retention: number

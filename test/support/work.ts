@@ -7,6 +7,7 @@ import { fireDueTimers } from '../../src/features/automation/fire-due-timers.ts'
 import { enqueueDueBroadcasts } from '../../src/features/broadcasts/sending/run-broadcasts.ts'
 import { enqueueDueWebhooks } from '../../src/features/webhook-endpoints/jobs.ts'
 import { enqueueDueJobs } from '../../src/features/jobs/run-jobs.ts'
+import { purgeDeletedContacts } from '../../src/features/contacts/delete-contact.ts'
 import { fireSchedules } from '../../src/features/schedules/fire-schedules.ts'
 import type { SystemScope } from '../../src/scope/system-scope.ts'
 import { waitUntil } from './wait-until.ts'
@@ -24,6 +25,7 @@ export async function drainWork(system: SystemScope, hasEnded: () => boolean): P
     await enqueueDueBroadcasts(system)
     await enqueueDueWebhooks(system)
     await enqueueDueJobs(system)
+    await purgeDeletedContacts(system)
     await waitUntil(async () => hasEnded() && (await isIdle(system)) && hasEnded())
   }
 }
@@ -40,6 +42,7 @@ async function isIdle(system: SystemScope): Promise<boolean> {
         select 1 from mailbox_items failed where failed.tenant_id = i.tenant_id and failed.mailbox_id = i.mailbox_id
           and failed.retry_at > ${now} and failed.id < i.id) limit 1`,
     system.acrossTenants('findDueCall')`select 1 from external_calls where due_at <= ${now} limit 1`,
+    system.acrossTenants('findContactPurge')`select 1 from contact_purges limit 1`,
     system.acrossTenants('findDueBroadcast')`select 1 from broadcasts where work_at <= ${now} limit 1`,
     system.acrossTenants('findDueJob')`select 1 from jobs where work_at <= ${now} limit 1`,
     system.acrossTenants('findDueMessage')`

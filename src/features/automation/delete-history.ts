@@ -2,9 +2,6 @@ import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { keepDeletedIds } from './deleted-message-ids.ts'
-import { lockConversationsBy } from './lock-order.ts'
-
-type Owner = { column: 'contact_id' | 'channel_id'; id: string }
 
 const TABLES = {
   conversations: sqlFragment`conversations`,
@@ -14,92 +11,31 @@ const TABLES = {
   channel_webhooks: sqlFragment`channel_webhooks`,
 }
 const COLUMNS = {
-  id: sqlFragment`id`,
-  contact_id: sqlFragment`contact_id`,
   channel_id: sqlFragment`channel_id`,
   conversation_id: sqlFragment`conversation_id`,
 }
 type Rows = { table: keyof typeof TABLES; column: keyof typeof COLUMNS; ids: string[] }
 
 /**
- * Deletes the finished runs, the messages and the event payloads of a contact that fill whole steps, each step in a
- * transaction of its own, so that what is left is deleted at once without locking the conversations for long. Repeating
- * it continues.
+ * Deletes the conversations of a channel with their runs and messages, and what else grows with them, in many short
+ * statements. The transaction makes them one change: others see everything or nothing of it, also after a crash. The caller
+ * holds the locks of the conversations, so none of them gets another row.
  */
-export async function shrinkHistory(scope: Scope, contactId: string): Promise<void> {
-  if (!isUuid(contactId)) return
-  const shrink = async (list: () => Promise<string[]>, deletePortion: (tx: Scope, ids: string[]) => Promise<void>) => {
-    for (let ids = await list(); ids.length === scope.portions.historyStep; ids = await list()) {
-      await scope.transaction(async (tx) => {
-        await lockConversationsBy(tx, { column: 'contact_id', id: contactId })
-        await deletePortion(tx, ids)
-      })
-    }
-  }
-  await shrink(
-    () => listFinishedRuns(scope, contactId),
-    async (tx, ids) => {
-      await tx.sql('deleteSteps')`delete from run_steps where tenant_id = ${tx.tenantId} and run_id = any(${ids})`
-      await deleteRuns(tx, ids)
-    },
-  )
-  await shrink(() => listFinishedMessages(scope, contactId), deleteReceived)
-  await shrink(
-    () => listPayloads(scope, contactId),
-    async (tx, ids) => {
-      await tx.sql('deletePayloads')`
-        delete from event_payloads where tenant_id = ${tx.tenantId} and event_id = any(${ids})`
-    },
-  )
-}
-
-async function listFinishedRuns(scope: Scope, contactId: string): Promise<string[]> {
-  const rows = await scope.sql<{ id: string }>('listFinishedRuns')`
-    select id from runs
-    where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and status not in ('queued', 'running', 'waiting')
-    limit ${scope.portions.historyStep}`
-  return rows.map(({ id }) => id)
-}
-
-async function listPayloads(scope: Scope, contactId: string): Promise<string[]> {
-  const rows = await scope.sql<{ eventId: string }>('listPayloads')`
-    select event_id from event_payloads
-    where tenant_id = ${scope.tenantId} and contact_id = ${contactId}
-    limit ${scope.portions.historyStep}`
-  return rows.map(({ eventId }) => eventId)
-}
-
-/** Those of broadcasts are deleted with the contact, whose recipients are erased before. */
-async function listFinishedMessages(scope: Scope, contactId: string): Promise<string[]> {
-  const rows = await scope.sql<{ id: string }>('listFinishedMessages')`
-    select id from messages
-    where tenant_id = ${scope.tenantId} and contact_id = ${contactId} and broadcast_id is null
-      and status not in ('scheduled', 'queued', 'sending')
-    limit ${scope.portions.historyStep}`
-  return rows.map(({ id }) => id)
-}
-
-/**
- * Deletes the conversations of a contact or channel with their runs and messages, and what else grows with them, in many
- * short statements. The transaction makes them one change: others see everything or nothing of it, also after a crash.
- * The caller holds the locks of the conversations, so none of them gets another row.
- */
-export async function deleteHistory(tx: Scope, { column, id }: Owner): Promise<void> {
-  if (!isUuid(id)) return
+export async function deleteHistory(tx: Scope, channelId: string): Promise<void> {
+  if (!isUuid(channelId)) return
+  const column = 'channel_id'
   for (;;) {
-    const ids = await listPortion(tx, { table: 'conversations', column, ids: [id] })
+    const ids = await listPortion(tx, { table: 'conversations', column, ids: [channelId] })
     if (ids.length === 0) break
     // Steps name messages, and messages name runs.
     await deleteSteps(tx, ids)
-    const messages = { table: 'messages', column: 'conversation_id', ids } as const
     // Nothing arrives on a channel that is deleted.
-    await deletePortions(tx, messages, column === 'contact_id' ? deleteReceived : deleteMessages)
+    await deletePortions(tx, { table: 'messages', column: 'conversation_id', ids }, deleteMessages)
     await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
     await deleteRows(tx, 'conversations', ids)
   }
-  if (column === 'contact_id') return deletePortions(tx, { table: 'runs', column, ids: [id] }, deleteRuns)
-  await deletePortions(tx, { table: 'message_statuses', column, ids: [id] })
-  await deletePortions(tx, { table: 'channel_webhooks', column, ids: [id] })
+  await deletePortions(tx, { table: 'message_statuses', column, ids: [channelId] })
+  await deletePortions(tx, { table: 'channel_webhooks', column, ids: [channelId] })
 }
 
 async function deletePortions(
@@ -121,7 +57,7 @@ async function listPortion(tx: Scope, { table, column, ids }: Rows): Promise<str
   return rows.map(({ id }) => id)
 }
 
-async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promise<void> {
+export async function deleteRows(tx: Scope, table: Rows['table'], ids: string[]): Promise<void> {
   await tx.sql('deleteRows')`delete from ${TABLES[table]} where tenant_id = ${tx.tenantId} and id = any(${ids})`
 }
 
@@ -153,7 +89,7 @@ export async function deleteRuns(tx: Scope, ids: string[]): Promise<void> {
 }
 
 /** Deletes messages that their provider may repeat. */
-async function deleteReceived(tx: Scope, ids: string[]): Promise<void> {
+export async function deleteReceived(tx: Scope, ids: string[]): Promise<void> {
   await keepDeletedIds(tx, ids)
   await deleteMessages(tx, ids)
 }

@@ -30,11 +30,16 @@ export async function findDeletedIds(tx: Scope, channelId: string, providerMessa
   return new Set(rows.map(({ hash }) => byHash.get(hash.toString('hex')) ?? ''))
 }
 
-/** SQL condition: the message with this ID at the provider has been deleted. */
+/** SQL condition: the message with this ID at the provider has been deleted, or is about to be with its deleted contact. */
 export function isDeletedSql({ tenantId }: Scope, channelId: string, providerMessageId: SqlFragment): SqlFragment {
-  return sqlFragment`exists (
+  return sqlFragment`(exists (
     select from deleted_message_ids d
-    where d.tenant_id = ${tenantId} and d.hash = ${hashSql(sqlFragment`${channelId}`, providerMessageId)})`
+    where d.tenant_id = ${tenantId} and d.hash = ${hashSql(sqlFragment`${channelId}`, providerMessageId)})
+    or exists (select from contact_purges gone where gone.tenant_id = ${tenantId}) and exists (
+      select from provider_message_ids p
+      join messages m on m.tenant_id = ${tenantId} and m.id = p.message_id
+      join contact_purges gone on gone.tenant_id = ${tenantId} and gone.contact_id = m.contact_id
+      where p.tenant_id = ${tenantId} and p.channel_id = ${channelId} and p.provider_message_id = ${providerMessageId}))`
 }
 
 /** The same as `hashSql`, which computes the hashes of stored IDs. */

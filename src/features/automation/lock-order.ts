@@ -17,6 +17,11 @@ export const LOCK_ORDER: readonly LockLevel[] = [
     takenBy: 'the purge of its rows, which skips locked rows and at the end locks the workspace',
   },
   {
+    lock: 'rest of a deleted contact',
+    tables: ['contact_purges'],
+    takenBy: 'its purge, which skips locked rows',
+  },
+  {
     lock: 'what an operation is about',
     tables: [
       'users',

@@ -81,8 +81,7 @@ export function updateChannel(scope: Scope, input: UpdateChannel): Promise<Chann
  */
 export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<Record<string, never>> {
   return scope.transaction(async (tx) => {
-    const owner = { column: 'channel_id', id: channelId } as const
-    await lockConversationsBy(tx, owner)
+    await lockConversationsBy(tx, { column: 'channel_id', id: channelId })
     const { kind } = await tx.lock(ChannelRow, channelId)
     if (kind === 'sandbox')
       throw new ConflictError('channel_is_sandbox', 'The sandbox of a workspace cannot be deleted')
@@ -93,7 +92,7 @@ export function deleteChannel(scope: Scope, { channelId }: ChannelRef): Promise<
         'Broadcasts use this channel. Delete them first, or disconnect the channel',
       )
     }
-    await deleteHistory(tx, owner)
+    await deleteHistory(tx, channelId)
     await tx.query(ChannelRow).delete().where('id', channelId)
     forgetChannel(tx, channelId)
     await tx.sql('deleteChannelRoute')`delete from channel_routes where channel_id = ${channelId}`

@@ -6,17 +6,14 @@ import { phoneCountry, toPhoneKey } from '../../platform/phone.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { type ContactFields, FIELDS_TOO_LARGE, mergeFields } from '../../steps/contacts/contact-fields.ts'
 import { cancelContactRuns } from '../automation/cancel-contact-runs.ts'
-import { deleteHistory, shrinkHistory } from '../automation/delete-history.ts'
-import { lockConversationsBy } from '../automation/lock-order.ts'
 import { emitEvents } from '../automation/emit-events.ts'
-import { eraseRecipients } from '../broadcast-recipients/erase-recipients.ts'
 import { storeConsents } from './change-consents.ts'
 import { diffDetails, updatedEvent } from './change-contacts.ts'
 import { changeTags, replaceTags } from './change-tags.ts'
 import { toUniqueContactError } from './errors.ts'
 import { removeIdentities } from './identities.ts'
 import { getContact } from './queries.ts'
-import type { Contact, ContactRef, CreateContact, UpdateContact } from './schema.ts'
+import type { Contact, CreateContact, UpdateContact } from './schema.ts'
 
 /** Creates a contact. Its phone number and its external id are unique in the workspace. */
 export function createContact(
@@ -84,24 +81,6 @@ export function updateContact(scope: Scope, input: UpdateContact): Promise<Conta
       return getContact(tx, { contactId })
     }),
   )
-}
-
-/**
- * Deletes a contact with its conversations, messages and runs. Recipients of broadcasts stay without its data. Most of a
- * long history is deleted before; if that is interrupted, the contact is still there with the rest.
- */
-export async function deleteContact(scope: Scope, { contactId }: ContactRef): Promise<Record<string, never>> {
-  await shrinkHistory(scope, contactId)
-  return scope.transaction(async (tx) => {
-    const owner = { column: 'contact_id', id: contactId } as const
-    await lockConversationsBy(tx, owner)
-    await tx.lock(ContactRow, contactId)
-    await eraseRecipients(tx, contactId)
-    await deleteHistory(tx, owner)
-    await tx.query(ContactRow).delete().where('id', contactId)
-    await tx.record({ type: 'contact.deleted', data: { contactId } })
-    return {}
-  })
 }
 
 /**

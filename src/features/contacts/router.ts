@@ -3,7 +3,8 @@ import { rest } from '../../trpc/rest.ts'
 import { empty, omittable } from '../../trpc/schemas.ts'
 import { bulkContacts } from './bulk/bulk-contacts.ts'
 import { BulkContacts, BulkResults } from './bulk/schema.ts'
-import { createContact, deleteContact, updateContact } from './changes.ts'
+import { createContact, updateContact } from './changes.ts'
+import { deleteContact } from './delete-contact.ts'
 import { getContact, listContacts } from './queries.ts'
 import { Contact, ContactPage, ContactRef, CreateContact, ListContacts, UpdateContact } from './schema.ts'
 
@@ -22,7 +23,8 @@ const UPDATE = { description: 'Fields that are left out stay as they are.' }
 
 const DELETE = {
   status: 204,
-  description: 'Also deletes the conversations, messages and runs of the contact.',
+  description:
+    'Also deletes the conversations, messages and runs of the contact. All of it is gone for everybody with the answer. Of many messages and runs, the rows are then deleted in the background.',
 } as const
 
 export const contactsRouter = router({

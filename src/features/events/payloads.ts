@@ -1,4 +1,5 @@
 import { isCustomEvent } from '../../scope/event-types.ts'
+import { isOfNoDeletedContactSql } from '../../scope/deleted-contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 
 /** The data that the sender of a custom event gave, as readers see them. */
@@ -12,8 +13,9 @@ export async function loadPayloads(scope: Scope, events: readonly EventRef[]): P
   const ids = events.flatMap(({ id, type }) => (isCustomEvent(type) ? id : []))
   if (ids.length === 0) return new Map()
   const rows = await scope.sql<{ eventId: string; payload: Payload }>('loadPayloads')`
-    select event_id, payload from event_payloads
-    where tenant_id = ${scope.tenantId} and event_id = any(${ids}::uuid[])`
+    select p.event_id, p.payload from event_payloads p
+    where p.tenant_id = ${scope.tenantId} and p.event_id = any(${ids}::uuid[])
+      and ${isOfNoDeletedContactSql(scope.tenantId, 'p')}`
   return new Map(rows.map(({ eventId, payload }) => [eventId, payload]))
 }
 

@@ -5,6 +5,7 @@ import { ConflictError } from '../../platform/errors.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
+import { isOfNoDeletedContactSql } from '../../scope/deleted-contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { lockMessages, sortForLocking } from '../automation/lock-order.ts'
@@ -54,13 +55,15 @@ async function release(tx: Scope): Promise<void> {
   const { tenantId } = tx
   const now = tx.now()
   const due = await tx.sql<DueMessage>('listDueMessages')`
-    select id, conversation_id from messages where tenant_id = ${tenantId} and release_at <= ${now}
-      and ${isOpenSql(tenantId)}
-    order by release_at limit ${BATCH}`
+    select m.id, m.conversation_id from messages m where m.tenant_id = ${tenantId} and m.release_at <= ${now}
+      and ${isOpenSql(tenantId)} and ${isOfNoDeletedContactSql(tenantId, 'm')}
+    order by m.release_at limit ${BATCH}`
   const conversationIds = due.map(({ conversationId }) => conversationId)
-  await tx.sql('lockConversations')`
-    select from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
-  const ids = due.map(({ id }) => id)
+  const locked = await tx.sql<{ id: string }>('lockConversations')`
+    select id from conversations where tenant_id = ${tenantId} and id = any(${conversationIds}) order by id for no key update`
+  // Those of a deleted contact have no conversation any more.
+  const existing = new Set(locked.map(({ id }) => id))
+  const ids = due.filter(({ conversationId }) => existing.has(conversationId)).map(({ id }) => id)
   await lockMessages(tx, ids)
   const released = await tx.sql<QueuedMessage>('releaseMessages')`
     update messages m set ${sqlText(statusSql('release'))}, release_at = null, updated_at = ${now}

@@ -7,17 +7,20 @@ export type ItemSource = {
   table: SqlFragment
   /** Columns of the table by its name, and sub-selects for what is read from other tables. */
   columns: (tenantId: string) => SqlFragment
+  /** Condition of the rows that are shown; by default all are. */
+  isShown?: (tenantId: string) => SqlFragment
 }
 
 /** Reads the items that fulfil a condition, which may be followed by an order and a limit. */
 export function readItems<Item>(
   scope: Scope,
   name: string,
-  { table, columns }: ItemSource,
+  { table, columns, isShown = () => sqlFragment`true` }: ItemSource,
   condition: SqlFragment,
 ): Promise<Item[]> {
   return scope.sql<Item>(name)`
-    select ${columns(scope.tenantId)} from ${table} where ${table}.tenant_id = ${scope.tenantId} and ${condition}`
+    select ${columns(scope.tenantId)} from ${table}
+    where ${table}.tenant_id = ${scope.tenantId} and ${isShown(scope.tenantId)} and ${condition}`
 }
 
 /** Reads one item. Returns undefined for a malformed ID, a missing row and a row of another tenant alike. */

@@ -8,6 +8,7 @@ import { copySteps, saveRuns } from '../automation/store/run-store.ts'
 import { Run as RunRow } from '../../models/automation.ts'
 import { ConflictError, NotFoundError, UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { isOfNoDeletedContactSql } from '../../scope/deleted-contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Commit } from '../../trpc/idempotency.ts'
 import { contactBlockedError } from '../contacts/errors.ts'
@@ -62,10 +63,13 @@ export async function storeReplay(tx: Scope, prepared: PreparedReplay, simulated
  * @throws NotFoundError if one of them was deleted, and the run with it
  */
 async function lockRun(tx: Scope, original: RunRow): Promise<void> {
-  await lockMailboxes(tx, [toMailbox(original)])
+  const mailbox = toMailbox(original)
+  await lockMailboxes(tx, [mailbox])
+  const isGone = mailbox.kind !== 'run' && (await loadSubjects(tx, [mailbox])).length === 0
   const locked = await tx.sql('lockOriginalRun')`
-    select 1 from runs where tenant_id = ${tx.tenantId} and id = ${original.id} for key share`
-  if (locked.length === 0) throw new NotFoundError('Run')
+    select 1 from runs r where r.tenant_id = ${tx.tenantId} and r.id = ${original.id}
+      and ${isOfNoDeletedContactSql(tx.tenantId, 'r')} for key share of r`
+  if (isGone || locked.length === 0) throw new NotFoundError('Run')
 }
 
 function assertReplayable({ status, mode, replayOf }: RunRow): void {

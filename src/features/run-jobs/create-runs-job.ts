@@ -43,7 +43,10 @@ async function countRuns(tx: Scope, filter: RunFilter): Promise<number> {
 /** Finds at most `max` runs that a filter finds, the oldest first. */
 async function findTargets(tx: Scope, filter: RunFilter, max: number): Promise<string[]> {
   if (isImpossible(filter)) return []
-  const isRun = joinFragments([sqlFragment`t.tenant_id = ${tx.tenantId}`, ...toRunConditions(filter)], ' and ')
+  const isRun = joinFragments(
+    [sqlFragment`t.tenant_id = ${tx.tenantId}`, ...toRunConditions(tx.tenantId, filter)],
+    ' and ',
+  )
   const statuses = toStatusConditions(filter)
   // Each status is read by its own index.
   const found = (statuses.length > 0 ? statuses : [sqlFragment`true`]).map(

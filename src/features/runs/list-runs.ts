@@ -2,6 +2,7 @@ import { joinFragments, sqlFragment, SqlFragment } from '../../platform/database
 import { definedFields } from '../../platform/fields.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
+import { isOfNoDeletedContactSql } from '../../scope/deleted-contacts.ts'
 import { EMPTY_PAGE, type Page } from '../../trpc/schemas.ts'
 import { keptSumSql } from '../counts/count-sql.ts'
 import { NEWEST_FIRST, readPage } from '../paging/read-page.ts'
@@ -48,7 +49,7 @@ export async function listRuns(
       name: 'listRuns',
       from: sqlFragment`runs`,
       id: sqlFragment`t.id`,
-      conditions: toRunConditions(filters),
+      conditions: toRunConditions(scope.tenantId, filters),
       alternatives: versions
         ? versions.flatMap((version) => byStatus.map((one) => sqlFragment`t.workflow_version = ${version} and ${one}`))
         : byStatus,
@@ -88,9 +89,21 @@ function toRunTotal(tenantId: string, filters: RunFilters) {
   if (workflowId !== undefined) isCounted.push(sqlFragment`owner_id = ${workflowId}`)
   if (version !== undefined) isCounted.push(sqlFragment`split_part(key, ':', 1) = ${String(version)}`)
   if (status !== undefined) isCounted.push(sqlFragment`split_part(key, ':', 2) = any(${status})`)
-  const kept = keptSumSql(tenantId, 'runs', joinFragments(isCounted, ' and '))
-  const isRun = joinFragments([sqlFragment`t.tenant_id = ${tenantId}`, ...toRunConditions(filters)], ' and ')
   const hasStatus = status === undefined ? sqlFragment`` : sqlFragment` and t.status = any(${status})`
+  const isOfDeleted = joinFragments(
+    [
+      sqlFragment`t.tenant_id = ${tenantId}`,
+      sqlFragment`t.contact_id = gone.contact_id`,
+      ...toFilterConditions(filters),
+    ],
+    ' and ',
+  )
+  // The kept number has the runs of deleted contacts until they are purged. The order of the join finds them by contact.
+  const kept = sqlFragment`(${keptSumSql(tenantId, 'runs', joinFragments(isCounted, ' and '))} - (
+    select count(*)::int from contact_purges gone
+    cross join lateral (select from runs t where ${isOfDeleted}${hasStatus} offset 0) purged
+    where gone.tenant_id = ${tenantId}))`
+  const isRun = joinFragments([sqlFragment`t.tenant_id = ${tenantId}`, ...toRunConditions(tenantId, filters)], ' and ')
   return { kept, total: sqlFragment`coalesce(${kept}, (select count(*)::int from runs t where ${isRun}${hasStatus}))` }
 }
 
@@ -99,8 +112,12 @@ export function isImpossible({ workflowId, contactId, conversationId, replayOf }
   return [workflowId, contactId, conversationId, replayOf].some((id) => id !== undefined && !isUuid(id))
 }
 
-/** Converts filters other than the status to conditions on `runs t`. */
-export function toRunConditions(filters: RunFilters): SqlFragment[] {
+/** Converts filters other than the status to conditions on `runs t`, none of which are of a deleted contact. */
+export function toRunConditions(tenantId: string, filters: RunFilters): SqlFragment[] {
+  return [isOfNoDeletedContactSql(tenantId, 't'), ...toFilterConditions(filters)]
+}
+
+function toFilterConditions(filters: RunFilters): SqlFragment[] {
   const values: Record<string, RunFilters[keyof RunFilters]> = filters
   return Object.entries(COMPARISONS).flatMap(([name, comparison]) => {
     const value = values[name]

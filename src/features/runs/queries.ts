@@ -3,6 +3,7 @@ import { isFinished, type RunState } from '../../engine/model/run.ts'
 import { Run as RunRow, RunStep as StepRow } from '../../models/automation.ts'
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import { NotFoundError } from '../../platform/errors.ts'
+import { isOfNoDeletedContactSql } from '../../scope/deleted-contacts.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { type ItemSource, readItem } from '../paging/read-items.ts'
 import { redactSecrets } from './redact-secrets.ts'
@@ -19,6 +20,7 @@ export const RUN_SOURCE: ItemSource = {
     (select count(*)::int from runs r where r.tenant_id = ${tenantId} and r.replay_of = runs.id) as replay_count,
     exists (select from messages m where m.tenant_id = ${tenantId} and m.run_id = runs.id and m.status = 'failed')
       as has_delivery_failures`,
+  isShown: (tenantId) => isOfNoDeletedContactSql(tenantId, 'runs'),
 }
 
 /** Returns undefined for an unknown run. */

@@ -8,6 +8,7 @@ import { newRun } from '../../engine/model/new-run.ts'
 import type { JsonObject } from '../../engine/model/run.ts'
 import { type StoredRun, runMailbox } from '../../engine/model/stored-run.ts'
 import type { Subject, PublishedWorkflow } from '../../engine/model/subject.ts'
+import { LostParentError } from '../../platform/database/database.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -61,8 +62,10 @@ export async function startRuns(tx: Scope, starts: NewStart[]): Promise<StartRes
   const mailboxes = new Map(plannedRuns.map(({ mailbox }) => [mailbox.id, mailbox]))
   const shared = [...mailboxes.values()].filter(({ kind }) => kind !== 'run')
   await lockMailboxes(tx, shared)
+  const subjects = new Map((await loadSubjects(tx, shared)).map((subject) => [subject.mailbox.id, subject]))
+  if (shared.some(({ id }) => !subjects.has(id))) throw new LostParentError('The contact of a new run was deleted')
   const context: StartContext = {
-    subjects: new Map((await loadSubjects(tx, shared)).map((subject) => [subject.mailbox.id, subject])),
+    subjects,
     activeIds: await findActiveIds(tx, plannedRuns),
     startedKeys: await findStartedKeys(tx, plannedRuns),
   }

@@ -218,6 +218,11 @@ export const FOREIGN_KEY_VIOLATION = '23503'
 /** A deadlock, a serialization failure, a violated foreign key. */
 const LOST_RACE = /^(?:40P01|40001|23503)$/
 
+/** A row that a new one belongs to was deleted meanwhile. The transaction is repeated, as after a violated foreign key. */
+export class LostParentError extends Error {
+  readonly code = FOREIGN_KEY_VIOLATION
+}
+
 /** Returns true if a concurrent transaction was preferred, or if it deleted a row that a new one refers to. */
 export function isLostRace(error: unknown): boolean {
   return LOST_RACE.test(sqlState(error) ?? '')

@@ -131,7 +131,9 @@ describe('concurrent deletion', () => {
       await waitUntil(async () => (await countLockWaits(app)) > 0)
       await deletion.commit()
       expect(await written).to.include({ status: 200 })
-      const messages = await app.system.db('messages').where({ tenant_id: workspace.tenantId, channel_id: channel.id })
+      const { db } = app.system
+      const existing = db('conversations').select('id').where({ tenant_id: workspace.tenantId, channel_id: channel.id })
+      const messages = await db('messages').whereIn('conversation_id', existing)
       expect(messages.map(({ body }) => body)).to.deep.equal(['after'])
       const outcomes = (await listWebhooks(workspace, channel)).map(({ status, error }) => ({ status, error }))
       expect(outcomes).to.deep.equal([PROCESSED, PROCESSED])

@@ -1,6 +1,7 @@
 import type { StatusUpdate } from '../../../channels/channel.ts'
 import { toRecordset } from '../../../platform/database/sql.ts'
 import { isUuid, newId } from '../../../platform/ids.ts'
+import { isOfNoDeletedContactSql } from '../../../scope/deleted-contacts.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { lockMessages, sortForLocking } from '../../automation/lock-order.ts'
 import { applyProviderOptOuts, type FailedMessage, isProviderOptOut } from '../../consent/provider-choices.ts'
@@ -89,7 +90,7 @@ async function findOptOuts(tx: Scope, channelId: string, statuses: StatusUpdate[
      left join provider_message_ids r on r.tenant_id = ${tx.tenantId} and r.channel_id = ${channelId}
        and r.provider_message_id = x.provider_message_id
      join messages m on m.tenant_id = ${tx.tenantId} and m.id = coalesce(r.message_id, x.own_id) and m.channel_id = ${channelId}
-       and m.direction = 'outbound'`
+       and m.direction = 'outbound' and ${isOfNoDeletedContactSql(tx.tenantId, 'm')}`
   return rows.flatMap(({ messageId, contactId, index }) => {
     const optOut = optOuts[index]
     return optOut ? [{ messageId, contactId, error: optOut.error, at: optOut.at }] : []

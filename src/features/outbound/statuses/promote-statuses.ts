@@ -1,5 +1,6 @@
 import { insertRowsSql } from '../../../platform/database/statements/recordset.ts'
 import { sqlText } from '../../../platform/database/statements/statement.ts'
+import { isOfNoDeletedContactSql } from '../../../scope/deleted-contacts.ts'
 import type { Scope } from '../../../scope/scope.ts'
 import { sortForLocking } from '../../automation/lock-order.ts'
 import { syncRecipients } from '../../broadcast-recipients/sync-recipients.ts'
@@ -49,6 +50,7 @@ export async function promote(tx: Scope, messageIds: string[]): Promise<Promoted
          min(a.sent_at) as sent_at, min(a.delivered_at) as delivered_at, min(a.read_at) as read_at,
          min(a.failed_at) as failed_at, (array_agg(a.error) filter (where a.error is not null))[1] as error
        from attempts a join messages m on m.tenant_id = ${tx.tenantId} and m.id = a.message_id and m.direction = 'outbound'
+         and ${isOfNoDeletedContactSql(tx.tenantId, 'm')}
        group by m.tenant_id, m.id),
      done as (
        delete from outbox o using reported where o.tenant_id = ${tx.tenantId} and o.message_id = reported.id and reported.is_sent)

@@ -62,6 +62,7 @@ export const TENANT_TABLES = [
   'job_targets',
   'deleted_workspaces',
   'event_payloads',
+  'contact_purges',
 ] as const
 
 const tenantTables: ReadonlySet<string> = new Set(TENANT_TABLES)
