@@ -30,7 +30,8 @@ export async function deleteContact(scope: Scope, { contactId }: ContactRef): Pr
     if (!isDone) {
       await tx.sql('insertContactPurge')`
         insert into contact_purges (tenant_id, contact_id, counts, deleted_at)
-        values (${tx.tenantId}, ${id}, ${JSON.stringify(rows)}::jsonb, ${tx.now()})`
+        values (${tx.tenantId}, ${id}, ${JSON.stringify(rows)}::jsonb, ${tx.now()})
+        on conflict (tenant_id, contact_id) do update set counts = excluded.counts, deleted_at = excluded.deleted_at`
     }
     await tx.record({ type: 'contact.deleted', data: { contactId: id } })
     return { rows, isDone }

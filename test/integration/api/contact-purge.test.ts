@@ -169,6 +169,20 @@ describe('purge of a deleted contact', () => {
     expect(await countLeft()).to.deep.equal([0, 0, 0, 0, 0])
   })
 
+  it('purges what is left of a contact that another program deletes, and keeps nothing of one without a history', async function () {
+    // Distributed tables have no triggers.
+    if (CITUS_URL !== undefined) this.skip()
+    const { id } = await buildContact(workspace)
+    expect(await app.system.db('contacts').where('tenant_id', workspace.tenantId).delete()).to.equal(2)
+    const purges = await app.system.db('contact_purges').where('tenant_id', workspace.tenantId)
+    expect(purges.map((row) => row.contactId))
+      .to.deep.equal([contactId])
+      .and.not.include(id)
+    expect(await total('runs')).to.equal(0)
+    await purge()
+    expect(await countLeft()).to.deep.equal([0, 0, 0, 0, 0])
+  })
+
   it('answers one of two deletions at once with 204 and the other one with 404', async () => {
     const answers = await Promise.all([remove(), remove()])
     expect(answers.map((answer) => answer.status).toSorted()).to.deep.equal([204, 404])
