@@ -15,7 +15,7 @@ import { createHostCheck, listCrossSiteOrigins, listOwnOrigins, toOrigin } from 
 import { CROSS_SITE } from './http/security/origin.ts'
 import { ConnectionDrain } from './http/load/connection-drain.ts'
 import { createHttpServer } from './http/server.ts'
-import { periodicTasks, createTasks } from './jobs.ts'
+import { createTasks, hasDueWork, periodicTasks } from './jobs.ts'
 import { createAddressResolver, createProxyCheck } from './platform/client-address.ts'
 import { withinTime } from './platform/concurrency/deadline.ts'
 import { closeDatabase, openDatabase, sqlState } from './platform/database/database.ts'
@@ -162,10 +162,12 @@ async function startWorker(
   await jobs.start(createTasks(system), onStuck)
   const stopWatching = watchEvents(system)
   const purgeLimits = { name: 'purge limits', everyMs: 10 * MINUTE, run: () => limits.purge() }
-  const stopPeriodicTasks = startPeriodicTasks([...periodicTasks(background), purgeLimits], {
+  const tasks = [...periodicTasks(background), purgeLimits]
+  const stopPeriodicTasks = startPeriodicTasks(tasks, {
     db: pools.background.db,
     log,
     notifications: dependencies.notifications,
+    hasDueWork: (aheadMs) => hasDueWork(background, tasks, aheadMs),
   })
   return {
     async stop(graceMs) {

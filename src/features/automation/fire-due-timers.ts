@@ -1,4 +1,5 @@
 import type { MailboxKind } from '../../engine/model/mailbox-key.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { newId } from '../../platform/ids.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { metrics, observe } from '../../platform/metrics.ts'
@@ -10,6 +11,10 @@ import { putItems } from './store/mailbox-store.ts'
 
 const BATCH = 500
 
+export function dueTimersSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id from run_waits where due_at <= ${before}`
+}
+
 /**
  * Puts a timer item into the mailbox of every run whose wait is due, and enqueues processing. Each wait is taken by one
  * process; the item of a wait that has ended in the meantime has an old epoch and does nothing. Returns the number of
@@ -17,7 +22,7 @@ const BATCH = 500
  */
 export async function fireDueTimers(system: SystemScope): Promise<number> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueTimers')`
-    select distinct tenant_id from run_waits where due_at <= ${system.now()}`
+    select distinct tenant_id from (${dueTimersSql(system.now())}) due`
   let fired = 0
   await forEachTenant(tenants, { log: system.log, task: 'fire due timers' }, async (tenantId) => {
     for (let batch = BATCH; batch === BATCH; fired += batch) {

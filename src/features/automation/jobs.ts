@@ -1,3 +1,4 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
 import { addMs, SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -43,14 +44,17 @@ export function executeJob(tenantId: string): Job {
   return { task: 'execute', tenantId, key: tenantId }
 }
 
+/** What is due at once has a due time long ago, so its age counts. */
+export function dueItemsSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
+}
+
 /**
  * Enqueues processing for every tenant with a mailbox item that has been due for `overdueMs`, so that a lost job delays
  * items but loses none.
  */
 export async function enqueueDueMailboxes(system: SystemScope, overdueMs = 0): Promise<void> {
-  const before = addMs(system.now(), -overdueMs)
-  // What is due at once has a due time long ago, so its age counts.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueItems')`
-    select distinct tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
+    select distinct tenant_id from (${dueItemsSql(addMs(system.now(), -overdueMs))}) due`
   system.enqueue(...tenants.map(({ tenantId }) => advanceJob(tenantId)))
 }

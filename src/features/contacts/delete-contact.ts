@@ -1,4 +1,5 @@
 import { Contact as ContactRow } from '../../models/contacts.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { SECOND } from '../../platform/time.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
@@ -46,6 +47,10 @@ function logPurged(scope: Scope, contactId: string, rows: DeletedRows): void {
 
 type Purge = { tenantId: string; contactId: string }
 
+export function contactPurgesSql(): SqlFragment {
+  return sqlFragment`select tenant_id, contact_id from contact_purges`
+}
+
 /**
  * Deletes what is left of deleted contacts, portion by portion and the contacts in turn. A portion is a transaction that also
  * counts it, so that a process may end anywhere and any other one goes on. Of concurrent runs one works on a contact at a
@@ -53,7 +58,7 @@ type Purge = { tenantId: string; contactId: string }
  */
 export async function purgeDeletedContacts(system: SystemScope): Promise<void> {
   let purges = await system.acrossTenants<Purge>('listContactPurges')`
-    select t.tenant_id, t.contact_id from contact_purges t where ${system.deletedWorkspaces.exceptSql('t')}
+    select t.* from (${contactPurgesSql()}) t where ${system.deletedWorkspaces.exceptSql('t')}
     order by random() limit ${CONTACTS_MAX}`
   const endsAtMs = performance.now() + RUN_MAX_MS
   const hasTime = () => performance.now() < endsAtMs

@@ -16,13 +16,17 @@ const BATCH = 10_000
 
 type Source = Pick<Scope, 'sql' | 'tenantId'>
 
+export function countDeltasSql(): SqlFragment {
+  return sqlFragment`select tenant_id, counter from kept_count_deltas`
+}
+
 /**
  * Adds the recorded changes to the kept numbers, of all workspaces or of those in which a counter has changed, and records
  * the progress of broadcasts. A concurrent reader sees each change exactly once, in one table or the other.
  */
 export async function rollUpCounts(system: SystemScope, changed: Counter | null = null): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('findTenantsWithCountDeltas')`
-    select distinct tenant_id from kept_count_deltas where ${changed}::text is null or counter = ${changed}`
+    select distinct tenant_id from (${countDeltasSql()}) deltas where ${changed}::text is null or counter = ${changed}`
   await forEachTenant(tenants, { log: system.log, task: 'roll up counts' }, async (tenantId) => {
     for (let taken = BATCH; taken === BATCH;) taken = await system.forTenant(tenantId).transaction(rollUpBatch)
   })

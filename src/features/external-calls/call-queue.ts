@@ -3,6 +3,7 @@ import { isFinished, type JsonObject } from '../../engine/model/run.ts'
 import type { ExternalResult } from '../../engine/model/step.ts'
 import type { StoredRun } from '../../engine/model/stored-run.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { addMs, CLOCK_TOLERANCE_MS, MINUTE } from '../../platform/time.ts'
 import { isOpenSql } from '../../scope/deleted-workspaces.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -109,9 +110,13 @@ export async function claimCalls(scope: Scope, limit: number): Promise<ClaimedCa
   }))
 }
 
+export function dueCallsSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id from external_calls where due_at <= ${before}`
+}
+
 /** Enqueues a job for every tenant with due calls, in case a job was lost or a worker died. */
 export async function enqueueDueCalls(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueCalls')`
-    select distinct tenant_id from external_calls where due_at <= ${system.now()}`
+    select distinct tenant_id from (${dueCallsSql(system.now())}) due`
   system.enqueue(...tenants.map(({ tenantId }) => executeJob(tenantId)))
 }

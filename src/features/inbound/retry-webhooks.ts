@@ -1,3 +1,4 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Inbound } from '../../channels/channel.ts'
 import { isTransient } from '../../platform/database/database.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
@@ -17,11 +18,15 @@ const BATCH = 20
 
 type DueWebhook = { tenantId: string; id: string; channelId: string; dueAt: Date; attempts: number }
 
+export function dueWebhookCallsSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id, id, channel_id, due_at, attempts from channel_webhooks where due_at <= ${before}`
+}
+
 /** Processes kept webhook calls whose next attempt is due. Concurrent runs process different ones. */
 export async function retryWebhooks(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<DueWebhook>('listDueWebhooks')`
-    select w.tenant_id, w.id, w.channel_id, w.due_at, w.attempts from channel_webhooks w
-    where w.due_at <= ${system.now()} and ${system.deletedWorkspaces.exceptSql('w')} order by w.due_at limit ${BATCH}`
+    select w.* from (${dueWebhookCallsSql(system.now())}) w
+    where ${system.deletedWorkspaces.exceptSql('w')} order by w.due_at limit ${BATCH}`
   await forEachTenant(due, { log: system.log, task: 'retry webhooks' }, async (tenantId) => {
     const scope = system.forTenant(tenantId)
     for (const webhook of due) {

@@ -1,6 +1,7 @@
 import { Job as JobRow, type JobActor } from '../../models/jobs.ts'
 import { isGeneralOutage, isTransient } from '../../platform/database/database.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Job as Wakeup } from '../../platform/jobs/job-queue.ts'
 import { addMs, MINUTE, SECOND } from '../../platform/time.ts'
@@ -222,10 +223,14 @@ async function recordFailure(scope: Scope, job: JobRow, error: unknown): Promise
   await postpone(scope, job, RETRY_MS * 4 ** attempts, isTransient(error) ? attempts : attempts + 1)
 }
 
+export function dueJobsSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id, type from jobs where work_at <= ${before}`
+}
+
 /** Wakes workers for the workspaces with jobs that have work: new ones, and those whose worker has ended. */
 export async function enqueueDueJobs(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; type: string }>('listTenantsWithDueJobs')`
-    select distinct tenant_id, type from jobs where work_at <= ${system.now()}`
+    select distinct tenant_id, type from (${dueJobsSql(system.now())}) due`
   system.enqueue(...due.map(({ tenantId, type }) => jobsWakeup(tenantId, isUrgent(type))))
 }
 

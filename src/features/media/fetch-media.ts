@@ -1,5 +1,6 @@
 import type { InboundMessage } from '../../channels/channel.ts'
 import { isOutage } from '../../platform/database/database.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
 import { NotFoundError } from '../../platform/errors.ts'
 import { receiveFile } from '../../platform/files/receive-file.ts'
@@ -51,10 +52,14 @@ export async function queueMedia(
   tx.enqueue(fetchMediaJob(tx.tenantId))
 }
 
+export function dueMediaSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id from message_media where due_at <= ${before}`
+}
+
 /** Enqueues the fetching of files whose job was lost, or whose next attempt is due. */
 export async function enqueueDueMedia(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMedia')`
-    select distinct tenant_id from message_media where due_at <= ${system.now()}`
+    select distinct tenant_id from (${dueMediaSql(system.now())}) due`
   system.enqueue(...due.map(({ tenantId }) => fetchMediaJob(tenantId)))
 }
 

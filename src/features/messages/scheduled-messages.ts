@@ -1,6 +1,6 @@
 import { Message as MessageRow } from '../../models/messaging.ts'
 import { insertRowsSql } from '../../platform/database/statements/recordset.ts'
-import { sqlText } from '../../platform/database/statements/statement.ts'
+import { sqlFragment, type SqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { ConflictError } from '../../platform/errors.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { DUE_AT_ONCE } from '../../platform/time.ts'
@@ -19,13 +19,17 @@ const BATCH = 500
 
 type DueMessage = { id: string; conversationId: string }
 
+export function scheduledMessagesSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id from messages where release_at <= ${before}`
+}
+
 /**
  * Puts the scheduled messages whose time has come into the outbox, tenant by tenant. Several processes may do so at
  * once: a message leaves its status `scheduled` once.
  */
 export async function releaseScheduledMessages(system: SystemScope): Promise<void> {
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithDueMessages')`
-    select distinct tenant_id from messages where release_at <= ${system.now()}`
+    select distinct tenant_id from (${scheduledMessagesSql(system.now())}) due`
   await forEachTenant(tenants, { log: system.log, task: 'release scheduled messages' }, (tenantId) =>
     system.forTenant(tenantId).transaction(release),
   )

@@ -1,4 +1,5 @@
 import type { ProviderError } from '../../channels/channel.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { addMs } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
@@ -13,23 +14,37 @@ const BATCH = 500
 
 type AbandonedMessage = MessageRef & { channelId: string }
 
+/** What is due at once has a due time long ago, so its age counts. */
+function dueMessagesSql(before: Date, now: Date): SqlFragment {
+  return sqlFragment`
+    select o.tenant_id, o.channel_id from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
+    where o.not_before <= ${before} and o.created_at <= ${before} and o.leased_at is null and ${maySendSql(now)}`
+}
+
+/** What was claimed was due, which leaves out all that waits: `leased_at` has no index, as it changes with each claim. */
+function abandonedMessagesSql(before: Date): SqlFragment {
+  const leasedBefore = addMs(before, -CLAIM_MS)
+  return sqlFragment`select tenant_id from outbox where not_before <= ${leasedBefore} and leased_at < ${leasedBefore}`
+}
+
+/** The messages for which there is something to do by a time. */
+export function dueOutboxSql(before: Date): SqlFragment {
+  return sqlFragment`
+    select tenant_id from (${dueMessagesSql(before, before)}) due union all ${abandonedMessagesSql(before)}`
+}
+
 /**
  * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as `delivery_unknown`: a message whose
  * result was not stored in time may have reached the provider. It is never sent again; a later status resolves it.
  */
 export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promise<void> {
   const now = system.now()
-  // What is due at once has a due time long ago, so its age counts.
-  const dueBefore = addMs(now, -overdueMs)
   const channels = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueMessages')`
-    select distinct o.tenant_id, o.channel_id
-    from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
-    where o.not_before <= ${dueBefore} and o.created_at <= ${dueBefore} and o.leased_at is null and ${maySendSql(now)}`
+    select distinct tenant_id, channel_id from (${dueMessagesSql(addMs(now, -overdueMs), now)}) due`
   system.enqueue(...channels.map(({ tenantId, channelId }) => deliverJob(tenantId, channelId)))
   const leasedBefore = addMs(now, -CLAIM_MS)
-  // What was claimed was due, which leaves out all that waits: `leased_at` has no index, as it changes with each claim.
   const tenants = await system.acrossTenants<{ tenantId: string }>('listTenantsWithAbandonedMessages')`
-    select distinct tenant_id from outbox where not_before <= ${leasedBefore} and leased_at < ${leasedBefore}`
+    select distinct tenant_id from (${abandonedMessagesSql(now)}) due`
   await forEachTenant(tenants, { log: system.log, task: 'reconcile outbox' }, async (tenantId) => {
     const scope = system.forTenant(tenantId)
     const abandoned = await scope.sql<AbandonedMessage>('listAbandonedMessages')`

@@ -4,6 +4,7 @@ import type { Scope } from '../../scope/scope.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
 import { startRuns } from '../runs/start-runs.ts'
 import { latestOccurrence, nextOccurrence } from '../../platform/calendar/cron.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { NIL_ID } from '../../platform/ids.ts'
 import { metrics, observe } from '../../platform/metrics.ts'
 import { DAY } from '../../platform/time.ts'
@@ -14,14 +15,17 @@ const CHUNKS_MAX = 20
 
 type ScheduleRef = { tenantId: string; workflowId: string; key: string }
 
+export function dueSchedulesSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id, workflow_id, key, next_at from schedules where next_at <= ${before}`
+}
+
 /**
  * Starts the runs of due schedules. Each occurrence starts its runs exactly once: one process locks the schedule and
  * advances it in the same transaction, and the event ID of a run is derived from schedule, time and contact.
  */
 export async function fireSchedules(system: SystemScope): Promise<void> {
   let due = await system.acrossTenants<ScheduleRef>('listDueSchedules')`
-      select tenant_id, workflow_id, key from schedules
-     where next_at <= ${system.now()} order by next_at`
+    select tenant_id, workflow_id, key from (${dueSchedulesSql(system.now())}) due order by next_at`
   // Schedules of large groups alternate, and a failing schedule does not block the others.
   for (let round = 0; due.length > 0 && round < CHUNKS_MAX; round += 1) {
     const unfinished: ScheduleRef[] = []

@@ -1,3 +1,4 @@
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Job } from '../../platform/jobs/job-queue.ts'
 import { SECOND } from '../../platform/time.ts'
 import type { SystemScope } from '../../scope/system-scope.ts'
@@ -57,15 +58,20 @@ async function listEnabled(system: SystemScope, tenantId: string): Promise<strin
   return rows.map(({ id }) => id)
 }
 
-/** Enqueues the endpoints that have retries that are due or events that were not sent yet. */
-export async function enqueueDueWebhooks(system: SystemScope): Promise<void> {
-  const now = system.now()
-  const due = await system.acrossTenants<{ tenantId: string; id: string }>('listDueEndpoints')`
+/** The endpoints that have work by a time: retries, or events that were not sent yet. */
+export function dueEndpointsSql(before: Date): SqlFragment {
+  return sqlFragment`
     select e.tenant_id, e.id from webhook_endpoints e
     left join event_positions p on p.tenant_id = e.tenant_id
-    where ${system.deletedWorkspaces.exceptSql('e')} and e.status = 'enabled' and coalesce(e.paused_until, '-infinity') <= ${now}
-      and coalesce(e.leased_until, '-infinity') <= ${now} and (e.due_at <= ${now} or p.position > e.position
-        or exists (select from events n where n.tenant_id = e.tenant_id and n.position is null))
-    order by random() limit ${ENDPOINTS_MAX}`
+    where e.status = 'enabled' and coalesce(e.paused_until, '-infinity') <= ${before}
+      and coalesce(e.leased_until, '-infinity') <= ${before} and (e.due_at <= ${before} or p.position > e.position
+        or exists (select from events n where n.tenant_id = e.tenant_id and n.position is null))`
+}
+
+/** Enqueues the endpoints that have retries that are due or events that were not sent yet. */
+export async function enqueueDueWebhooks(system: SystemScope): Promise<void> {
+  const due = await system.acrossTenants<{ tenantId: string; id: string }>('listDueEndpoints')`
+    select e.tenant_id, e.id from (${dueEndpointsSql(system.now())}) e
+    where ${system.deletedWorkspaces.exceptSql('e')} order by random() limit ${ENDPOINTS_MAX}`
   system.enqueue(...due.map(({ tenantId, id }) => deliverWebhooksJob(tenantId, id)))
 }

@@ -1,5 +1,6 @@
 import { withinTime } from '../concurrency/deadline.ts'
 import type { Database } from '../database/database.ts'
+import type { SqlFragment } from '../database/statements/statement.ts'
 import type { Logger } from '../log.ts'
 import { count, metrics, observeSince } from '../metrics.ts'
 import type { Notifications } from '../notifications/notifications.ts'
@@ -11,26 +12,42 @@ const TASK_MAX_MS = MINUTE
 const TICK_MS = SECOND / 4
 /** Keys of the statements that take turns: a silent connection or a lock leaves one to the turns that come later. */
 const TAKES = ['take turns 1', 'take turns 2']
-/** Nothing has happened in any workspace for this time: what is due then was planned long before. */
+/** Nothing has happened in any workspace for this time, and nothing was due: what is due next was planned before. */
 const IDLE_AFTER_MS = 10 * SECOND
-/**
- * The interval meanwhile of tasks of a second and less. The others look for what a process has left that ended before it
- * could announce anything.
- */
+/** The interval meanwhile of looking ahead, and of the tasks of a second and less of which that shows nothing. */
 const IDLE_EVERY_MS = 5 * SECOND
+/** Longer than the interval, as the worker that looks ahead is another one each time. */
+const LOOK_AHEAD_MS = 2 * IDLE_EVERY_MS
 
 /**
  * Work that is repeated. One worker begins it in each interval, and may still be at it when another one begins it again, so
  * each task claims its rows or is idempotent. One with `isOfProcess` is begun by every worker. `everyMs` is a multiple of 250.
+ * `due` selects the `tenant_id` of rows of all tenants for which the task has something to do by a time.
  */
-export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<unknown>; isOfProcess?: boolean }
+export type PeriodicTask = {
+  name: string
+  everyMs: number
+  run: () => Promise<unknown>
+  isOfProcess?: boolean
+  due?: (before: Date) => SqlFragment
+}
 
-type Options = { db: Database; log: Logger; notifications: Pick<Notifications, 'subscribe'> }
+type Options = {
+  db: Database
+  log: Logger
+  notifications: Pick<Notifications, 'subscribe'>
+  /** Returns true if a task with `due` has something to do by a time that is so far away. */
+  hasDueWork: (aheadMs: number) => Promise<boolean>
+}
 
-/** Starts the timer. The returned function stops it and waits at most `graceMs` for the tasks in progress. */
+/**
+ * Starts the timer. While nothing happens and nothing is due soon, one statement looks ahead for all tasks with `due`, which
+ * are begun again when it finds something or when an event is announced. The returned function stops it and waits at most `graceMs` for the tasks in
+ * progress.
+ */
 export function startPeriodicTasks(
   tasks: readonly PeriodicTask[],
-  { db, log, notifications }: Options,
+  { db, log, notifications, hasDueWork }: Options,
 ): (graceMs: number) => Promise<void> {
   const running = new Map<string, Promise<unknown>>()
   /** Tasks whose turns are still to be asked for. */
@@ -39,6 +56,16 @@ export function startPeriodicTasks(
   let ticks = 0
   let activeMs = performance.now()
   const unsubscribe = notifications.subscribe('events', () => (activeMs = performance.now()))
+
+  const lookAhead = async () => {
+    if (await hasDueWork(LOOK_AHEAD_MS)) activeMs = performance.now()
+  }
+  const idleTasks: readonly PeriodicTask[] = [
+    ...tasks
+      .filter(({ due }) => due === undefined)
+      .map((task) => (task.everyMs <= SECOND ? { ...task, everyMs: IDLE_EVERY_MS } : task)),
+    { name: 'look ahead', everyMs: IDLE_EVERY_MS, run: lookAhead },
+  ]
 
   const begin = (name: string, run: () => Promise<unknown>, key = name) => {
     const startMs = performance.now()
@@ -69,12 +96,11 @@ export function startPeriodicTasks(
   const timer = setInterval(() => {
     ticks += 1
     const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
-    for (const task of tasks) {
-      const everyMs = isIdle && task.everyMs <= SECOND ? IDLE_EVERY_MS : task.everyMs
+    for (const task of isIdle ? idleTasks : tasks) {
       // Tasks of one interval take their turns together. One that takes longer is not started a second time.
-      if (ticks % (everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
+      if (ticks % (task.everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
       if (task.isOfProcess) begin(task.name, task.run)
-      else waiting.set(task.name, { ...task, everyMs })
+      else waiting.set(task.name, task)
     }
     const key = TAKES.find((take) => !running.has(take))
     if (waiting.size > 0 && key !== undefined) begin('take turns', takeAndBegin, key)

@@ -175,7 +175,7 @@ describe('purge of a deleted contact', () => {
     const { id } = await buildContact(workspace)
     expect(await app.system.db('contacts').where('tenant_id', workspace.tenantId).delete()).to.equal(2)
     const purges = await app.system.db('contact_purges').where('tenant_id', workspace.tenantId)
-    expect(purges.map((row) => row.contactId))
+    expect(purges.map((row) => row.contact_id))
       .to.deep.equal([contactId])
       .and.not.include(id)
     expect(await total('runs')).to.equal(0)

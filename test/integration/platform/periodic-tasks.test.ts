@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { sqlFragment } from '../../../src/platform/database/statements/statement.ts'
 import { type PeriodicTask, startPeriodicTasks } from '../../../src/platform/jobs/periodic-tasks.ts'
 import { SECOND } from '../../../src/platform/time.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -15,7 +16,7 @@ describe('periodic tasks of several workers', () => {
   let listeners: (() => void)[] = []
 
   before(async () => {
-    app = await startTestApp()
+    app = await startTestApp({ ROLES: 'http' })
   })
   afterEach(async () => {
     await Promise.all(stops.map((stop) => stop()))
@@ -25,8 +26,11 @@ describe('periodic tasks of several workers', () => {
   })
   after(() => app.stop())
 
-  /** Starts a worker with a task, and returns the times at which it has begun the task. */
-  function startWorker(task: Partial<PeriodicTask> & { name: string }): number[] {
+  /**
+   * Starts a worker with a task, and returns the times at which it has begun the task. `hasDueWork` is the answer when it looks
+   * ahead.
+   */
+  function startWorker(task: Partial<PeriodicTask> & { name: string }, hasDueWork = () => false): number[] {
     const begun: number[] = []
     const run = () => {
       begun.push(performance.now())
@@ -38,7 +42,12 @@ describe('periodic tasks of several workers', () => {
         return () => undefined
       },
     }
-    const options = { db: app.system.db, log: createCheckedLogger(), notifications }
+    const options = {
+      db: app.system.db,
+      log: createCheckedLogger(),
+      notifications,
+      hasDueWork: () => Promise.resolve(hasDueWork()),
+    }
     const stop = startPeriodicTasks([{ everyMs: EVERY_MS, ...task, run }], options)
     stops.push(() => stop(0))
     return begun
@@ -103,8 +112,7 @@ describe('periodic tasks of several workers', () => {
       )
       return rows[0]?.n
     }
-    // The worker of the application waits as well.
-    const max = 2 * 2
+    const max = 2
     const ticks = startWorker({ name: 'own', isOfProcess: true })
     await app.system.db.transaction(async (tx) => {
       await tx.raw('lock table periodic_tasks in access exclusive mode')
@@ -125,5 +133,22 @@ describe('periodic tasks of several workers', () => {
     listeners.forEach((notify) => notify())
     await waitUntil(async () => (await readInterval()) === EVERY_MS)
     expect(await readInterval()).to.equal(EVERY_MS)
+  }).timeout(60 * SECOND)
+
+  it('are not begun meanwhile if they name what is due, until that is due soon', async () => {
+    let looks = 0
+    let isDue = false
+    const begun = startWorker({ name: 'named', due: () => sqlFragment`` }, () => {
+      looks += 1
+      return isDue
+    })
+    await waitUntil(() => begun.length >= 2)
+    expect(looks).to.equal(0)
+    await waitUntil(() => looks >= 1)
+    const whileIdle = begun.length
+    await waitUntil(() => looks >= 2)
+    expect(begun.length).to.equal(whileIdle)
+    isDue = true
+    await waitUntil(() => begun.length >= whileIdle + 8)
   }).timeout(60 * SECOND)
 })

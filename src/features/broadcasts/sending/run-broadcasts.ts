@@ -1,4 +1,5 @@
 import { Broadcast as BroadcastRow } from '../../../models/broadcasts.ts'
+import { sqlFragment, type SqlFragment } from '../../../platform/database/statements/statement.ts'
 import { groupBy } from '../../../platform/group-by.ts'
 import { forEachTenant } from '../../../platform/jobs/for-each-tenant.ts'
 import type { Job } from '../../../platform/jobs/job-queue.ts'
@@ -106,10 +107,14 @@ async function applyChannelAlerts(scope: Scope, channelId: string): Promise<void
   })
 }
 
+export function dueBroadcastsSql(before: Date): SqlFragment {
+  return sqlFragment`select tenant_id, channel_id from broadcasts where work_at <= ${before}`
+}
+
 /** Enqueues jobs for the channels of broadcasts that have work. */
 export async function enqueueDueBroadcasts(system: SystemScope): Promise<void> {
   const due = await system.acrossTenants<{ tenantId: string; channelId: string }>('listChannelsWithDueBroadcasts')`
-    select distinct tenant_id, channel_id from broadcasts where work_at <= ${system.now()}`
+    select distinct tenant_id, channel_id from (${dueBroadcastsSql(system.now())}) due`
   system.enqueue(...due.map(({ tenantId, channelId }) => broadcastJob(tenantId, channelId)))
 }
 
