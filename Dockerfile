@@ -20,6 +20,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 VOLUME /data
 EXPOSE 3000
 STOPSIGNAL SIGTERM
-# A process that only works in the background serves no HTTP.
-HEALTHCHECK --interval=10s --start-period=60s CMD ["node", "-e", "if (process.env.ROLES !== 'worker') fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# A process that only works in the background answers on METRICS_PORT, if it is set.
+HEALTHCHECK --interval=10s --start-period=60s CMD ["node", "-e", "const { ROLES, PORT = 3000, METRICS_PORT } = process.env; const path = ROLES !== 'worker' ? `${PORT}/healthz` : METRICS_PORT && `${METRICS_PORT}/readyz`; if (path) fetch(`http://127.0.0.1:${path}`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--max-semi-space-size=64", "dist/main.js"]

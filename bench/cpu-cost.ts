@@ -38,12 +38,17 @@ export function readMemoryMb(pid: number): number {
 
 /** Reads the processor time of all children of a process, such as the backends of a postmaster, exited ones included. */
 export function readChildrenCpuMs(parentPid: number): number {
-  const running = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => readStat(Number(name)))
-    .filter((stat) => stat?.parentPid === parentPid)
-    .map((stat) => stat?.cpuMs ?? 0)
-  return (readStat(parentPid)?.exitedChildrenCpuMs ?? 0) + sum(running)
+  const readExited = () => readStat(parentPid)?.exitedChildrenCpuMs ?? 0
+  for (;;) {
+    const exitedMs = readExited()
+    const running = readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => readStat(Number(name)))
+      .filter((stat) => stat?.parentPid === parentPid)
+      .map((stat) => stat?.cpuMs ?? 0)
+    // A child that ends meanwhile would be counted twice or not at all.
+    if (readExited() === exitedMs) return exitedMs + sum(running)
+  }
 }
 
 /** Throughput, and the processor time per operation of the Node processes and of Postgres. */

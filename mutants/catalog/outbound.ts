@@ -252,14 +252,14 @@ export const OUTBOUND: Area = {
     {
       name: 'deliveries are put into the queue while the process that has them works on them',
       file: RECONCILE,
-      original: 'const dueBefore = addMs(now, -overdueMs)',
-      mutated: 'const dueBefore = addMs(now, 0 * overdueMs)',
+      original: 'dueMessagesSql(addMs(now, -overdueMs), now)',
+      mutated: 'dueMessagesSql(addMs(now, 0 * overdueMs), now)',
       tests: ['integration/engine/overdue-work.test.ts'],
     },
     {
       name: 'a message that has just been queued counts as overdue',
       file: RECONCILE,
-      original: ' and o.created_at <= ${dueBefore}',
+      original: ' and o.created_at <= ${before}',
       mutated: '',
       tests: ['integration/engine/overdue-work.test.ts'],
     },

@@ -34,8 +34,9 @@ export function dueOutboxSql(before: Date): SqlFragment {
 }
 
 /**
- * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as `delivery_unknown`: a message whose
- * result was not stored in time may have reached the provider. It is never sent again; a later status resolves it.
+ * Enqueues delivery for channels with messages that have been due for `overdueMs`, and fails abandoned messages as
+ * `delivery_unknown`: a message whose result was not stored in time may have reached the provider. It is never sent again; a
+ * later status resolves it.
  */
 export async function reconcileOutbox(system: SystemScope, overdueMs = 0): Promise<void> {
   const now = system.now()

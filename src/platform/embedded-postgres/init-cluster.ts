@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { flushFolder } from '../flush-folder.ts'
 import type { Binaries } from './binaries.ts'
 import { ADMINISTRATOR, derivePassword } from './connection.ts'
 import { type DataDirectory, giveToOwner, hasCluster } from './data-directory.ts'
@@ -48,6 +49,7 @@ export async function initCluster(
       )
     }
     fs.renameSync(staging, folder.data)
+    // Without the new name, the next start would delete the cluster as a leftover.
     if (options.isDurable) flushFolder(folder.root)
   } finally {
     await removeLeftovers(folder)
@@ -107,12 +109,4 @@ async function removeLeftovers(folder: DataDirectory): Promise<void> {
   for (const name of fs.readdirSync(folder.root)) {
     if (name.startsWith(prefix)) await fs.promises.rm(path.join(folder.root, name), REMOVAL)
   }
-}
-
-/** Flushes the rename to disk. If a power failure undid it, the next start would delete the cluster as a leftover. */
-function flushFolder(name: string): void {
-  if (process.platform === 'win32') return
-  const file = fs.openSync(name, 'r')
-  fs.fsyncSync(file)
-  fs.closeSync(file)
 }

@@ -3,6 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder } from '../create-folder.ts'
 import { getField } from '../fields.ts'
+import { flushFolder } from '../flush-folder.ts'
 import { ConfigError } from '../process/config-error.ts'
 
 /** Keys of `Secrets`, in hexadecimal: the first one seals, and all open. */
@@ -13,6 +14,7 @@ export async function loadOrCreateSecretKeys(dataDir: string): Promise<SecretKey
   await createFolder(dataDir)
   try {
     await writeFile(toPath(dataDir), newKey(), { mode: 0o600, flag: 'wx', flush: true })
+    flushFolder(dataDir)
   } catch (error) {
     if (getField(error, 'code') !== 'EEXIST') throw error
   }
@@ -44,6 +46,8 @@ async function replaceKeys(dataDir: string, keys: SecretKeys): Promise<SecretKey
   const partial = `${toPath(dataDir)}.partial`
   await writeFile(partial, keys.join(','), { mode: 0o600, flush: true })
   await rename(partial, toPath(dataDir))
+  // A rotation encrypts with the new key next.
+  flushFolder(dataDir)
   return keys
 }
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
@@ -25,6 +26,15 @@ function sum(scrape: string, name: string, labels: Record<string, string> = {}):
     const isOf = series === name && Object.entries(labels).every(([key, text]) => list.includes(`${key}="${text}"`))
     return isOf ? total + Number(value) : total
   }, 0)
+}
+
+/** Runs the health check of the container of a worker. Returns its exit code. */
+async function checkHealth({ metricsUrl = '' }: ParleyProcess): Promise<unknown> {
+  const [, command = '[]'] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? []
+  const [program = '', ...args] = JSON.parse(command) as string[]
+  const env = { ...process.env, ROLES: 'worker', METRICS_PORT: new URL(metricsUrl).port }
+  const [code] = await once(spawn(program, args, { env }), 'exit')
+  return code
 }
 
 /** Returns the rows of the table of metrics. */
@@ -96,6 +106,7 @@ describe('the server of metrics', function () {
     const proxy = await TcpProxy.start(app.databaseUrl)
     const worker = await start({ ROLES: 'worker' }, proxy.through(app.databaseUrl))
     expect((await get(worker.metricsUrl, '/readyz')).status).to.equal(200)
+    expect(await checkHealth(worker)).to.equal(0)
     const info = JSON.parse((await get(worker.metricsUrl, '/info')).text)
     expect(info).to.include({ commit: null })
     expect(info.roles).to.deep.equal(['worker'])
@@ -106,6 +117,7 @@ describe('the server of metrics', function () {
       status: 'unavailable',
       reason: 'database unreachable',
     })
+    expect(await checkHealth(worker)).to.equal(1)
     expect((await get(worker.metricsUrl, '/healthz')).status).to.equal(200)
     expect((await get(worker.metricsUrl, '/info')).status).to.equal(200)
     expect((await get(worker.metricsUrl, '/metrics')).status).to.equal(200)
