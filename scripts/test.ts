@@ -17,10 +17,10 @@ For the tests of one file: npx mocha <file>`
 /** Processes side by side, each with a database server of its own: one more than processors, as tests often wait. */
 const PROCESSES = Math.min(3, availableParallelism() + 1)
 /**
- * Processes in all. The one that ends last runs alone for a while, which is shorter the less it has to do; each takes five
- * seconds to load the code.
+ * Processes in all. The one that ends last runs alone for a while, which is shorter the less it has to do; each takes ten
+ * seconds to load the code and to create its database.
  */
-const PARTS = PROCESSES * 2
+const PARTS = PROCESSES * 4
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   bail: { type: 'boolean' },

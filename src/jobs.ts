@@ -90,6 +90,11 @@ export function createTasks(system: SystemScope): Tasks {
 
 /** Work that is repeated, without a job. */
 export function periodicTasks(system: SystemScope): PeriodicTask[] {
+  return [...tasksOfDueRows(system), ...otherTasks(system)]
+}
+
+/** Those that find due rows of all workspaces. */
+function tasksOfDueRows(system: SystemScope): PeriodicTask[] {
   return [
     { name: 'fire schedules', everyMs: SECOND, run: () => fireSchedules(system), due: dueSchedulesSql },
     { name: 'fire due timers', everyMs: SECOND, run: () => fireDueTimers(system), due: dueTimersSql },
@@ -99,8 +104,6 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
       run: () => releaseScheduledMessages(system),
       due: scheduledMessagesSql,
     },
-    { name: 'send password resets', everyMs: SECOND, run: () => sendPasswordResets(system) },
-    { name: 'send invitations', everyMs: SECOND, run: () => sendInvitations(system) },
     {
       name: 'enqueue due mailboxes',
       everyMs: 2 * SECOND,
@@ -132,6 +135,19 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
       due: countDeltasSql,
     },
     { name: 'record progress', everyMs: SECOND, run: () => recordProgress(system), due: dueBroadcastsSql },
+    {
+      name: 'purge deleted contacts',
+      everyMs: 2 * SECOND,
+      run: () => purgeDeletedContacts(system),
+      due: contactPurgesSql,
+    },
+  ]
+}
+
+function otherTasks(system: SystemScope): PeriodicTask[] {
+  return [
+    { name: 'send password resets', everyMs: SECOND, run: () => sendPasswordResets(system) },
+    { name: 'send invitations', everyMs: SECOND, run: () => sendInvitations(system) },
     { name: 'read backlog', everyMs: 15 * SECOND, run: () => readBacklog(system), isOfProcess: true },
     { name: 'attach forgotten statuses', everyMs: MINUTE, run: () => attachForgottenStatuses(system) },
     { name: 'number events', everyMs: MINUTE, run: () => numberUnfollowedEvents(system) },
@@ -147,12 +163,6 @@ export function periodicTasks(system: SystemScope): PeriodicTask[] {
       everyMs: 2 * SECOND,
       run: () => purgeDeletedWorkspaces(system),
       isOfProcess: true,
-    },
-    {
-      name: 'purge deleted contacts',
-      everyMs: 2 * SECOND,
-      run: () => purgeDeletedContacts(system),
-      due: contactPurgesSql,
     },
     { name: 'purge webhook endpoints', everyMs: MINUTE, run: () => purgeDeletedEndpoints(system) },
     { name: 'purge events', everyMs: 10 * MINUTE, run: () => purgeEvents(system) },

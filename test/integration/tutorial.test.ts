@@ -8,7 +8,7 @@ import { listCommands, ShellSession } from '../support/shell-session.ts'
 const EXAMPLES = 'docs/examples'
 
 describe('docs/tutorial.md', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   const { blocks } = readDocument('docs/tutorial.md')
   let checkout: Checkout
 

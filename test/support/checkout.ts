@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { findLivePostmaster } from '../../src/platform/embedded-postgres/postmaster.ts'
 import { dataDirectory } from '../../src/platform/embedded-postgres/data-directory.ts'
+import { MINUTE } from '../../src/platform/time.ts'
 import { ROOT } from './documents.ts'
 import { FOR_BUSY_MACHINES } from './parley-process.ts'
 import { createTempDir } from './temp-dir.ts'
@@ -47,6 +48,9 @@ function extractCommit(commit: string, folder: string): void {
   const { status, stderr } = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
   if (archive.status !== 0 || status !== 0) throw new Error(`${archive.stderr.toString()}${stderr.toString()}`)
 }
+
+/** A first start compiles all files. On a busy machine, that takes a while. */
+const START_MAX_MS = 2 * MINUTE
 
 /** The numbers of the present checkouts. Their paths are used again, as tsx keeps what it compiles by path. */
 const numbers = new Set<number>()
@@ -138,7 +142,8 @@ export class Checkout {
   async untilListening(server: RunningProgram): Promise<RunningProgram> {
     let hasEnded = false
     void server.ended.then(() => (hasEnded = true))
-    await waitUntil(() => hasEnded || /listening on|background work only/.test(server.output.stdout))
+    const isListening = () => /listening on|background work only/.test(server.output.stdout)
+    await waitUntil(() => hasEnded || isListening(), START_MAX_MS)
     if (hasEnded) throw new Error(`The server ended: ${server.output.stderr}${server.output.stdout}`)
     return server
   }

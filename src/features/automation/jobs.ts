@@ -44,7 +44,7 @@ export function executeJob(tenantId: string): Job {
   return { task: 'execute', tenantId, key: tenantId }
 }
 
-/** What is due at once has a due time long ago, so its age counts. */
+/** Selects the items that are due by a time. The age counts, as what is due at once has a due time long ago. */
 export function dueItemsSql(before: Date): SqlFragment {
   return sqlFragment`select tenant_id from mailbox_items where due_at <= ${before} and created_at <= ${before}`
 }

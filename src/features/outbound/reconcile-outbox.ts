@@ -14,20 +14,23 @@ const BATCH = 500
 
 type AbandonedMessage = MessageRef & { channelId: string }
 
-/** What is due at once has a due time long ago, so its age counts. */
+/** Selects the messages that are due by a time. The age counts, as what is due at once has a due time long ago. */
 function dueMessagesSql(before: Date, now: Date): SqlFragment {
   return sqlFragment`
     select o.tenant_id, o.channel_id from outbox o join channels ch on ch.tenant_id = o.tenant_id and ch.id = o.channel_id
     where o.not_before <= ${before} and o.created_at <= ${before} and o.leased_at is null and ${maySendSql(now)}`
 }
 
-/** What was claimed was due, which leaves out all that waits: `leased_at` has no index, as it changes with each claim. */
+/**
+ * Selects the messages whose claim has ended. They were due, which leaves out all that wait: `leased_at` has no index, as it
+ * changes with each claim.
+ */
 function abandonedMessagesSql(before: Date): SqlFragment {
   const leasedBefore = addMs(before, -CLAIM_MS)
   return sqlFragment`select tenant_id from outbox where not_before <= ${leasedBefore} and leased_at < ${leasedBefore}`
 }
 
-/** The messages for which there is something to do by a time. */
+/** Selects the messages for which there is something to do by a time. */
 export function dueOutboxSql(before: Date): SqlFragment {
   return sqlFragment`
     select tenant_id from (${dueMessagesSql(before, before)}) due union all ${abandonedMessagesSql(before)}`

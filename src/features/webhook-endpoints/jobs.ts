@@ -58,7 +58,7 @@ async function listEnabled(system: SystemScope, tenantId: string): Promise<strin
   return rows.map(({ id }) => id)
 }
 
-/** The endpoints that have work by a time: retries, or events that were not sent yet. */
+/** Selects the endpoints that have work by a time: retries, or events that were not sent yet. */
 export function dueEndpointsSql(before: Date): SqlFragment {
   return sqlFragment`
     select e.tenant_id, e.id from webhook_endpoints e

@@ -21,7 +21,7 @@ const LOOK_AHEAD_MS = 2 * IDLE_EVERY_MS
 
 /**
  * Work that is repeated. One worker begins it in each interval, and may still be at it when another one begins it again, so
- * each task claims its rows or is idempotent. One with `isOfProcess` is begun by every worker. `everyMs` is a multiple of 250.
+ * each task claims its rows or is idempotent; a process does not begin it a second time meanwhile. One with `isOfProcess` is begun by every worker. `everyMs` is a multiple of 250.
  * `due` selects the `tenant_id` of rows of all tenants for which the task has something to do by a time.
  */
 export type PeriodicTask = {
@@ -57,15 +57,9 @@ export function startPeriodicTasks(
   let activeMs = performance.now()
   const unsubscribe = notifications.subscribe('events', () => (activeMs = performance.now()))
 
-  const lookAhead = async () => {
+  const idleTasks = toIdleTasks(tasks, async () => {
     if (await hasDueWork(LOOK_AHEAD_MS)) activeMs = performance.now()
-  }
-  const idleTasks: readonly PeriodicTask[] = [
-    ...tasks
-      .filter(({ due }) => due === undefined)
-      .map((task) => (task.everyMs <= SECOND ? { ...task, everyMs: IDLE_EVERY_MS } : task)),
-    { name: 'look ahead', everyMs: IDLE_EVERY_MS, run: lookAhead },
-  ]
+  })
 
   const begin = (name: string, run: () => Promise<unknown>, key = name) => {
     const startMs = performance.now()
@@ -97,7 +91,6 @@ export function startPeriodicTasks(
     ticks += 1
     const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
     for (const task of isIdle ? idleTasks : tasks) {
-      // Tasks of one interval take their turns together. One that takes longer is not started a second time.
       if (ticks % (task.everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
       if (task.isOfProcess) begin(task.name, task.run)
       else waiting.set(task.name, task)
@@ -111,6 +104,14 @@ export function startPeriodicTasks(
     unsubscribe()
     await withinTime(graceMs, Promise.all(running.values())).catch(() => undefined)
   }
+}
+
+/** Lists what is done while nothing happens. */
+function toIdleTasks(tasks: readonly PeriodicTask[], lookAhead: PeriodicTask['run']): PeriodicTask[] {
+  const others = tasks
+    .filter(({ due }) => due === undefined)
+    .map((task) => (task.everyMs <= SECOND ? { ...task, everyMs: IDLE_EVERY_MS } : task))
+  return [...others, { name: 'look ahead', everyMs: IDLE_EVERY_MS, run: lookAhead }]
 }
 
 /** Gives the turn of a task that fails back: this worker may be cut off from what it needs, and another one not. */

@@ -45,7 +45,9 @@ export async function importWorkspace(
 
 async function openStaged(client: pg.Client, table: string): Promise<string> {
   const staged = toStaged(table)
-  await client.query(`create temporary table if not exists ${staged} (like ${pg.escapeIdentifier(table)}) on commit drop`)
+  await client.query(
+    `create temporary table if not exists ${staged} (like ${pg.escapeIdentifier(table)}) on commit drop`,
+  )
   return staged
 }
 
@@ -59,7 +61,9 @@ async function assertOfWorkspace(client: pg.Client, { name, condition }: Table):
 }
 
 async function moveRows(client: pg.Client, { name, columns }: Table): Promise<void> {
-  await client.query(`insert into ${columnList({ name, columns })} select ${columnNames(columns)} from ${toStaged(name)}`)
+  await client.query(
+    `insert into ${columnList({ name, columns })} select ${columnNames(columns)} from ${toStaged(name)}`,
+  )
   await client.query(`drop table ${toStaged(name)}`)
 }
 

@@ -14,7 +14,7 @@ const scripts = Object.entries(
 )
 
 describe('the scripts of package.json', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let checkout: Checkout
   let database: Server
   let connections = 0

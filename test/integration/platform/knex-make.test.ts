@@ -8,7 +8,7 @@ import { Checkout } from '../../support/checkout.ts'
 const TSCONFIG = 'tsconfig.created.json'
 
 describe('knex migrate:make and seed:make', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let checkout: Checkout
   let migration: string
   const seed = 'seeds/sample.ts'

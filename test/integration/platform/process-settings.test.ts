@@ -6,7 +6,7 @@ import { compiledProgram } from '../../support/compiled-programs.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 describe('settings of a process', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let checkout: Checkout
   let main: string
 

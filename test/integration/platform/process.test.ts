@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const FROM_SOURCES = ['--import', 'tsx', 'src/main.ts']
 
 describe('a process of Parley', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let checkout: Checkout
   let main: string
 

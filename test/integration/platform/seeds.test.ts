@@ -42,7 +42,7 @@ export async function seed(): Promise<void> {
 `
 
 describe('seeds', function () {
-  this.timeout(180_000)
+  this.timeout(300_000)
   let checkout: Checkout
 
   beforeEach(() => {

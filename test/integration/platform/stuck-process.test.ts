@@ -10,7 +10,7 @@ const TENANT = '00000000-0000-7000-8000-000000000001'
 const POLL = 'const POLL_MS = 2 * SECOND'
 
 describe('a process that takes no jobs although the database answers', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let app: TestApp
   let checkout: Checkout
 

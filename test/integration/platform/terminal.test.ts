@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const CTRL_C = '\u0003'
 
 describe('npm start at a terminal', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let checkout: Checkout
   let npmStart: RunningProgram
 
