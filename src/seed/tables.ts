@@ -281,6 +281,7 @@ declare module 'knex/types/tables.js' {
       },
       'id' | 'created_at'
     >
+    contact_purges: Table<{ tenant_id: string; contact_id: string; counts: Json; deleted_at: Date }, never>
     contact_tags: Table<{ tenant_id: string; contact_id: string; tag_id: string; created_at: Date }, 'created_at'>
     contacts: Table<
       {

@@ -1,6 +1,9 @@
 import type { ApiResponse } from './app.ts'
 import type { WorkspaceClient } from './workspace-client.ts'
 
+/** Condition on rows of `runs` of the workspace $1: those of a deleted contact are shown nowhere until they are purged. */
+export const IS_SHOWN_RUN = '(contact_id in (select contact_id from contact_purges where tenant_id = $1)) is not true'
+
 /** Messages of a conversation, oldest first. */
 export async function listMessages(workspace: WorkspaceClient, conversationId: string): Promise<ApiResponse['body'][]> {
   return (await workspace.call('GET', `/api/conversations/${conversationId}/messages`)).messages

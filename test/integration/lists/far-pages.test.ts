@@ -6,6 +6,7 @@ import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildFilledWorkspace } from '../../support/filled-workspace.ts'
 import { countLockWaits } from '../../support/lock-waits.ts'
 import { CITUS_URL } from '../../support/postgres.ts'
+import { IS_SHOWN_RUN } from '../../support/queries.ts'
 import { createRandom } from '../../support/random.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -86,8 +87,9 @@ describe('a page far from the beginning of a list', function () {
 
   async function readIds({ table, value, condition = 'true' }: List): Promise<string[]> {
     const order = value === undefined ? 'id desc' : `${value} desc, id desc`
+    const isShown = table === 'runs' ? IS_SHOWN_RUN : 'true'
     const { rows } = await psql.query<{ id: string }>(
-      `select id from ${table} where tenant_id = $1 and ${condition} order by ${order}`,
+      `select id from ${table} where tenant_id = $1 and ${condition} and ${isShown} order by ${order}`,
       [tenantId],
     )
     return rows.map(({ id }) => id)

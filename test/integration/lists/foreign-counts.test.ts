@@ -7,6 +7,7 @@ import { recount, rollUpCounts } from '../../../src/features/counts/maintain-cou
 import { newId } from '../../../src/platform/ids.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { buildFilledWorkspace } from '../../support/filled-workspace.ts'
+import { IS_SHOWN_RUN } from '../../support/queries.ts'
 import { createRandom } from '../../support/random.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
@@ -67,15 +68,15 @@ describe('runs and recipients that other programs write', function () {
     const count = async (sql: string, values: unknown[] = []): Promise<number> =>
       (await psql.query<{ n: number }>(`select count(*)::int as n from ${sql}`, [tenantId, ...values])).rows[0]?.n ?? 0
     const readTotal = async (path: string) => (await workspace.call('GET', path)).total
-    expect(await readTotal('/api/runs?limit=1')).to.equal(await count('runs where tenant_id = $1'))
+    const shownRuns = `runs where tenant_id = $1 and ${IS_SHOWN_RUN}`
+    expect(await readTotal('/api/runs?limit=1')).to.equal(await count(shownRuns))
     for (const status of RUN_STATUSES) {
-      const counted = await count('runs where tenant_id = $1 and status = $2', [status])
+      const counted = await count(`${shownRuns} and status = $2`, [status])
       expect(await readTotal(`/api/runs?limit=1&status=${status}`), status).to.equal(counted)
     }
     for (const id of workflowIds) {
       for (const version of [1, 2]) {
-        const isVersion = 'tenant_id = $1 and workflow_id = $2 and workflow_version = $3'
-        const counted = await count(`runs where ${isVersion}`, [id, version])
+        const counted = await count(`${shownRuns} and workflow_id = $2 and workflow_version = $3`, [id, version])
         expect(await readTotal(`/api/runs?limit=1&workflowId=${id}&version=${version}`)).to.equal(counted)
       }
     }
