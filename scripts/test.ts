@@ -7,22 +7,28 @@ import { createInterface } from 'node:readline'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { readArguments } from '../src/platform/process/read-command.ts'
 import { createRandom } from '../test/support/random.ts'
+import { ALONE, CITUS_FILES } from './citus-test-files.ts'
 import { formatSlowestFiles, readSlowFile, SLOWEST_FILES_TITLE } from '../test/support/slowest-files.ts'
 
 const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
+       npm run test:citus [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
 Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure. With --seed the
 files run in the random order of that number, which shows tests that depend on the order.
+test:citus runs some of the files on the cluster of Citus whose URL is TEST_CITUS_URL.
 For the tests of one file: npx mocha <file>`
 
-/** Processes side by side, each with a database server of its own: one more than processors, as tests often wait. */
-const PROCESSES = Math.min(3, availableParallelism() + 1)
+/** Processes side by side: one more than processors, as tests often wait. Those of a cluster of Citus share it. */
+const PROCESSES_MAX = Math.min(3, availableParallelism() + 1)
+const PROCESSES_OF_CITUS = 2
 /**
- * Processes in all. The one that ends last runs alone for a while, which is shorter the less it has to do; each takes ten
- * seconds to load the code and to create its database.
+ * Processes in all for one side by side. The one that ends last runs alone for a while, which is shorter the less it has to
+ * do; each takes ten seconds to load the code and to create its database, and twenty on Citus.
  */
-const PARTS = PROCESSES * 4
+const PARTS_OF_PROCESS = 4
+const PARTS_OF_PROCESS_OF_CITUS = 2
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
+  citus: { type: 'boolean', default: false },
   bail: { type: 'boolean' },
   grep: { type: 'string' },
   seed: { type: 'string' },
@@ -37,12 +43,11 @@ const values = readArguments(USAGE, (args) => {
 })
 const isBail = values.bail === true
 const options = [...(isBail ? ['--bail'] : []), ...(values.grep === undefined ? [] : ['--grep', values.grep])]
-const files = orderFiles(
-  readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join('test', name))
-    .toSorted(),
-)
+const [processes, partsOfProcess] = values.citus
+  ? [PROCESSES_OF_CITUS, PARTS_OF_PROCESS_OF_CITUS]
+  : [PROCESSES_MAX, PARTS_OF_PROCESS]
+const { files, alone } = listFiles()
+const parts = toParts(orderFiles(files), processes * partsOfProcess)
 const running = new Set<ChildProcess>()
 let isStopped = false
 const totals = new Map<string, number>([
@@ -54,14 +59,36 @@ const failures: string[] = []
 const startedAt = performance.now()
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAll())
-const parts = Array.from({ length: PARTS }).keys()
-const codes = (await Promise.all(Array.from({ length: PROCESSES }, runParts))).flat()
+const waiting = parts.values()
+const codes = (await Promise.all(Array.from({ length: processes }, runParts))).flat()
+if (alone.length > 0 && !isStopped) codes.push(await runPart(alone))
 const minutes = Math.round((performance.now() - startedAt) / 60_000)
 process.stdout.write(`\nIn all processes, in ${minutes} min:\n`)
 for (const [result, count] of totals) process.stdout.write(`  ${count} ${result}\n`)
 process.stdout.write(`\n${formatSlowestFiles(slowFiles)}`)
 if (failures.length > 0) process.stdout.write(`\nFailures:\n${failures.join('\n')}\n`)
 process.exitCode = codes.find((code) => code !== 0) ?? (isStopped ? 1 : 0)
+
+/** Lists the test files, and those that run after the others, alone. */
+function listFiles(): { files: string[]; alone: string[] } {
+  const all = readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('test', name))
+    .toSorted()
+  if (!values.citus) return { files: all, alone: [] }
+  const toPaths = (names: string[]) => names.map((name) => join('test/integration', `${name}.test.ts`))
+  const [chosen, alone] = [toPaths(CITUS_FILES), toPaths(ALONE)]
+  const ofCitus = join('test/integration/citus/')
+  return {
+    files: all.filter((name) => (chosen.includes(name) || name.startsWith(ofCitus)) && !alone.includes(name)),
+    alone,
+  }
+}
+
+/** Puts every n-th file into a part, so that each has some of every folder. */
+function toParts(names: string[], count: number): string[][] {
+  return Array.from({ length: count }, (_, index) => names.filter((_name, position) => position % count === index))
+}
 
 function orderFiles(names: string[]): string[] {
   if (values.seed === undefined) return names
@@ -75,16 +102,14 @@ function orderFiles(names: string[]): string[] {
 /** Runs parts that no other process has begun, until all are done or `--bail` has ended one. */
 async function runParts(): Promise<number[]> {
   const codes: number[] = []
-  for (const index of parts) {
-    codes.push(await runPart(index))
+  for (const part of waiting) {
+    codes.push(await runPart(part))
     if (isStopped) break
   }
   return codes
 }
 
-/** Runs every n-th file, so that each part has some of every folder. */
-async function runPart(index: number): Promise<number> {
-  const part = files.filter((_, position) => position % PARTS === index)
+async function runPart(part: string[]): Promise<number> {
   const child = spawn(process.execPath, [MOCHA, ...options, ...part], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
