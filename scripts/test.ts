@@ -7,15 +7,16 @@ import { createInterface } from 'node:readline'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { readArguments } from '../src/platform/process/read-command.ts'
 import { createRandom } from '../test/support/random.ts'
-import { ALONE, CITUS_FILES } from './citus-test-files.ts'
 import { formatSlowestFiles, readSlowFile, SLOWEST_FILES_TITLE } from '../test/support/slowest-files.ts'
+import { ALONE, CITUS_FILES } from './citus-test-files.ts'
 
-const USAGE = `Usage: npm test [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
-       npm run test:citus [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
-Runs all tests, or those whose title matches the pattern. With --bail it ends with the first failure. With --seed the
-files run in the random order of that number, which shows tests that depend on the order.
-test:citus runs some of the files on the cluster of Citus whose URL is TEST_CITUS_URL.
-For the tests of one file: npx mocha <file>`
+const [COMMAND, TESTS] = process.argv.includes('--citus')
+  ? ['npm run test:citus', 'the tests of the main flows on the cluster of Citus whose URL is TEST_CITUS_URL']
+  : ['npm test', 'all tests']
+const USAGE = `Usage: ${COMMAND} [-- --bail] [-- --grep <pattern>] [-- --seed <number>]
+Runs ${TESTS}, or those of them whose title matches the pattern.
+With --bail it ends with the first failure. With --seed the files run in the random order of that number, which shows
+tests that depend on the order. For the tests of one file: npx mocha <file>`
 
 /** Processes side by side: one more than processors, as tests often wait. Those of a cluster of Citus share it. */
 const PROCESSES_MAX = Math.min(3, availableParallelism() + 1)
