@@ -46,9 +46,11 @@ export async function up(knex: Knex): Promise<void> {
 
 /** Leaves the rows of contacts that are not purged yet. Nobody deletes them then. */
 export async function down(knex: Knex): Promise<void> {
-  await knex.schema.raw('drop function purge_contacts() cascade')
+  await knex.schema.raw('drop function if exists purge_contacts() cascade')
   for (const [table, column, referenced] of REFERENCES) {
+    const name = `${table}_tenant_id_${column}_fkey`
     await knex.schema.raw(`
-      alter table ${table} add foreign key (tenant_id, ${column}) references ${referenced} (tenant_id, id) on delete cascade not valid`)
+      alter table ${table} drop constraint if exists ${name}, add constraint ${name}
+        foreign key (tenant_id, ${column}) references ${referenced} (tenant_id, id) on delete cascade not valid`)
   }
 }

@@ -13,8 +13,8 @@ export function addRows(rows: DeletedRows, others: DeletedRows): DeletedRows {
 }
 
 /**
- * Deletes the conversations of a contact, the messages that wait to be sent, and what its runs wait for: nothing is done
- * for what is left. The caller holds the locks of the conversations and of the contact, so that nothing is added.
+ * Deletes the conversations of a contact, the messages that wait to be sent, the files that wait to be fetched, and what its
+ * runs wait for: nothing is done for what is left. The caller holds the locks of the conversations and of the contact, so that nothing is added.
  */
 export async function deleteConversations(tx: Scope, contactId: string): Promise<DeletedRows> {
   const { tenantId } = tx
@@ -25,6 +25,9 @@ export async function deleteConversations(tx: Scope, contactId: string): Promise
     and ${MAILBOX_ID_SQL} = any(${[...ids, contactId]}) and status in ('queued', 'running', 'waiting')`
   await tx.sql('deleteCalls')`delete from external_calls where tenant_id = ${tenantId} and run_id in (${active})`
   await tx.sql('deleteWaits')`delete from run_waits where tenant_id = ${tenantId} and run_id in (${active})`
+  await tx.sql('deletePendingMedia')`
+    delete from message_media where tenant_id = ${tenantId} and due_at is not null and message_id in (
+      select id from messages where tenant_id = ${tenantId} and contact_id = ${contactId})`
   let messages = 0
   for (let isDone = false; !isDone;) {
     const unsent = await tx.sql<{ id: string }>('listUnsent')`
@@ -48,9 +51,10 @@ export async function deletePortion(tx: Scope, contactId: string): Promise<{ del
   const runIds = await listRuns(tx, contactId)
   const steps = await tx.sql('deleteSteps')`
     delete from run_steps where tenant_id = ${tenantId} and run_id = any(${runIds}) returning 1`
-  // Messages name their run, and would be written twice if they were deleted after it.
+  // Messages name their run, and would be written twice if they were deleted after it. Those to other contacts stay.
   const ofRuns = await tx.sql<{ id: string }>('listMessagesOfRuns')`
-    select id from messages where tenant_id = ${tenantId} and run_id = any(${runIds}) limit ${limit}`
+    select id from messages where tenant_id = ${tenantId} and run_id = any(${runIds}) and contact_id = ${contactId}
+    limit ${limit}`
   const others = await tx.sql<{ id: string }>('listMessagesOfContact')`
     select id from messages where tenant_id = ${tenantId} and contact_id = ${contactId} and id <> all(${toIds(ofRuns)})
     limit ${limit - ofRuns.length}`

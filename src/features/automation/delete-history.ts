@@ -34,8 +34,23 @@ export async function deleteHistory(tx: Scope, channelId: string): Promise<void>
     await deletePortions(tx, { table: 'runs', column: 'conversation_id', ids }, deleteRuns)
     await deleteRows(tx, 'conversations', ids)
   }
+  await deleteLeftMessages(tx, channelId)
   await deletePortions(tx, { table: 'message_statuses', column, ids: [channelId] })
   await deletePortions(tx, { table: 'channel_webhooks', column, ids: [channelId] })
+}
+
+/** Deletes the messages of deleted contacts that are not purged yet. Their conversations are gone. */
+async function deleteLeftMessages(tx: Scope, channelId: string): Promise<void> {
+  for (;;) {
+    const rows = await tx.sql<{ id: string }>('listLeftMessages')`
+      select id from messages where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(array(
+        select contact_id from contact_purges where tenant_id = ${tx.tenantId})) limit ${tx.portions.history}`
+    if (rows.length === 0) return
+    await deleteMessages(
+      tx,
+      rows.map(({ id }) => id),
+    )
+  }
 }
 
 async function deletePortions(

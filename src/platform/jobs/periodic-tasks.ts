@@ -54,12 +54,8 @@ export function startPeriodicTasks(
   const waiting = new Map<string, PeriodicTask>()
   let isStopped = false
   let ticks = 0
-  let activeMs = performance.now()
-  const unsubscribe = notifications.subscribe('events', () => (activeMs = performance.now()))
-
-  const idleTasks = toIdleTasks(tasks, async () => {
-    if (await hasDueWork(LOOK_AHEAD_MS)) activeMs = performance.now()
-  })
+  const activity = followActivity({ notifications, hasDueWork })
+  const selectTasks = selectByActivity(tasks, activity.lookAhead)
 
   const begin = (name: string, run: () => Promise<unknown>, key = name) => {
     const startMs = performance.now()
@@ -89,8 +85,7 @@ export function startPeriodicTasks(
 
   const timer = setInterval(() => {
     ticks += 1
-    const isIdle = performance.now() - activeMs > IDLE_AFTER_MS
-    for (const task of isIdle ? idleTasks : tasks) {
+    for (const task of selectTasks(activity.quietMs())) {
       if (ticks % (task.everyMs / TICK_MS) !== 0 || running.has(task.name)) continue
       if (task.isOfProcess) begin(task.name, task.run)
       else waiting.set(task.name, task)
@@ -101,17 +96,44 @@ export function startPeriodicTasks(
   return async (graceMs) => {
     isStopped = true
     clearInterval(timer)
-    unsubscribe()
+    activity.stop()
     await withinTime(graceMs, Promise.all(running.values())).catch(() => undefined)
   }
 }
 
-/** Lists what is done while nothing happens. */
-function toIdleTasks(tasks: readonly PeriodicTask[], lookAhead: PeriodicTask['run']): PeriodicTask[] {
+/** Follows for how long nothing has happened and nothing was due soon. */
+function followActivity({ notifications, hasDueWork }: Pick<Options, 'notifications' | 'hasDueWork'>) {
+  let activeMs = performance.now()
+  const touch = () => (activeMs = performance.now())
+  return {
+    quietMs: () => performance.now() - activeMs,
+    lookAhead: async () => {
+      const isDue = await hasDueWork(LOOK_AHEAD_MS).catch((error: unknown) => {
+        // The tasks may not fail.
+        touch()
+        throw error
+      })
+      if (isDue) touch()
+    },
+    stop: notifications.subscribe('events', touch),
+  }
+}
+
+/**
+ * Returns the tasks by the time without activity. The first look ahead is before the others rest, so that nothing is late
+ * that is due between.
+ */
+function selectByActivity(tasks: readonly PeriodicTask[], run: PeriodicTask['run']) {
+  const lookAhead: PeriodicTask = { name: 'look ahead', everyMs: IDLE_EVERY_MS, run }
   const others = tasks
     .filter(({ due }) => due === undefined)
     .map((task) => (task.everyMs <= SECOND ? { ...task, everyMs: IDLE_EVERY_MS } : task))
-  return [...others, { name: 'look ahead', everyMs: IDLE_EVERY_MS, run: lookAhead }]
+  const ending = [...tasks, lookAhead]
+  const idle = [...others, lookAhead]
+  return (quietMs: number) => {
+    if (quietMs > IDLE_AFTER_MS) return idle
+    return quietMs > IDLE_AFTER_MS - IDLE_EVERY_MS ? ending : tasks
+  }
 }
 
 /** Gives the turn of a task that fails back: this worker may be cut off from what it needs, and another one not. */

@@ -3,7 +3,7 @@ import { fireDueTimers } from '../../../src/features/automation/fire-due-timers.
 import { purgeDeletedContacts } from '../../../src/features/contacts/delete-contact.ts'
 import { releaseScheduledMessages } from '../../../src/features/messages/scheduled-messages.ts'
 import { DAY } from '../../../src/platform/time.ts'
-import { buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
+import { buildChannel, buildContact, buildWorkflow, buildWorkspace, sendAsCustomer } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { CITUS_URL } from '../../support/postgres.ts'
 import { say } from '../../support/steps.ts'
@@ -179,6 +179,29 @@ describe('purge of a deleted contact', () => {
       .to.deep.equal([contactId])
       .and.not.include(id)
     expect(await total('runs')).to.equal(0)
+    await purge()
+    expect(await countLeft()).to.deep.equal([0, 0, 0, 0, 0])
+  })
+
+  it('keeps the messages that its runs sent to other contacts', async () => {
+    const other = await sendAsCustomer(workspace, { phone: '+4917098100002', body: 'I stay' })
+    await app.work()
+    const [run] = (await workspace.call('GET', `/api/runs?contactId=${contactId}`)).items
+    await app.system.db('messages').where('conversation_id', other.conversationId).update({ run_id: run.id })
+    await remove()
+    await purge()
+    const { messages } = await workspace.call('GET', `/api/conversations/${other.conversationId}/messages`)
+    expect(messages.map(({ body }: { body: string }) => body)).to.deep.equal(['I stay', 'Hello'])
+  })
+
+  it('lets its channel be deleted before it is purged', async () => {
+    const { id: channelId } = await buildChannel(workspace)
+    await app.system.db('messages').where('tenant_id', workspace.tenantId).update({ channel_id: channelId })
+    await app.system.db('outbox').where('tenant_id', workspace.tenantId).delete()
+    await remove()
+    expect(await status('DELETE', `channels/${channelId}`)).to.equal(204)
+    const [messages] = await countLeft()
+    expect(messages).to.equal(0)
     await purge()
     expect(await countLeft()).to.deep.equal([0, 0, 0, 0, 0])
   })

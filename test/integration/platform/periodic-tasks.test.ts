@@ -144,9 +144,10 @@ describe('periodic tasks of several workers', () => {
     })
     await waitUntil(() => begun.length >= 2)
     expect(looks).to.equal(0)
-    await waitUntil(() => looks >= 1)
-    const whileIdle = begun.length
+    // The first look is before they rest.
     await waitUntil(() => looks >= 2)
+    const whileIdle = begun.length
+    await waitUntil(() => looks >= 3)
     expect(begun.length).to.equal(whileIdle)
     isDue = true
     await waitUntil(() => begun.length >= whileIdle + 8)
