@@ -8,7 +8,8 @@ type BuildKnex = (this: unknown, builder: Knex.QueryBuilder) => Knex.QueryBuilde
 
 /**
  * Query builder that adds the tenant to every statement, after all other clauses are known, so that an `orWhere` cannot
- * widen it; rows of deleted contacts that are not purged yet are left out. A query whose context has no tenant throws. It covers neither `union` nor raw SQL.
+ * widen it; rows of deleted contacts that are not purged yet are left out. A query whose context has no tenant throws. It
+ * covers neither `union` nor raw SQL.
  */
 export class TenantQueryBuilder<M extends Model, R = M[]> extends QueryBuilder<M, R> {
   declare ArrayQueryBuilderType: TenantQueryBuilder<M, M[]>

@@ -1,6 +1,6 @@
 import { sqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { deleteReceived, deleteRows, deleteRuns } from './delete-history.ts'
+import { deleteReceived, deleteRows, deleteRuns, toIds } from './delete-history.ts'
 import { MAILBOX_ID_SQL } from './store/mailbox-store.ts'
 
 /** Numbers of deleted rows by table. */
@@ -14,13 +14,14 @@ export function addRows(rows: DeletedRows, others: DeletedRows): DeletedRows {
 
 /**
  * Deletes the conversations of a contact, the messages that wait to be sent, the files that wait to be fetched, and what its
- * runs wait for: nothing is done for what is left. The caller holds the locks of the conversations and of the contact, so that nothing is added.
+ * runs wait for: nothing is done for what is left. The caller holds the locks of the conversations and of the contact, so
+ * that nothing is added.
  */
 export async function deleteConversations(tx: Scope, contactId: string): Promise<DeletedRows> {
   const { tenantId } = tx
   const rows = await tx.sql<{ id: string }>('listConversationsToDelete')`
     select id from conversations where tenant_id = ${tenantId} and contact_id = ${contactId}`
-  const ids = rows.map(({ id }) => id)
+  const ids = toIds(rows)
   const active = sqlFragment`select id from runs where tenant_id = ${tenantId}
     and ${MAILBOX_ID_SQL} = any(${[...ids, contactId]}) and status in ('queued', 'running', 'waiting')`
   await tx.sql('deleteCalls')`delete from external_calls where tenant_id = ${tenantId} and run_id in (${active})`
@@ -88,8 +89,4 @@ async function listRuns(tx: Scope, contactId: string): Promise<string[]> {
         where tenant_id = ${tx.tenantId} and contact_id = ${contactId} limit ${tx.portions.historyStep}) portion) counted
     where steps_before < ${tx.portions.history}`
   return toIds(rows)
-}
-
-function toIds(rows: readonly { id: string }[]): string[] {
-  return rows.map(({ id }) => id)
 }

@@ -46,10 +46,7 @@ async function deleteLeftMessages(tx: Scope, channelId: string): Promise<void> {
       select id from messages where tenant_id = ${tx.tenantId} and channel_id = ${channelId} and contact_id = any(array(
         select contact_id from contact_purges where tenant_id = ${tx.tenantId})) limit ${tx.portions.history}`
     if (rows.length === 0) return
-    await deleteMessages(
-      tx,
-      rows.map(({ id }) => id),
-    )
+    await deleteMessages(tx, toIds(rows))
   }
 }
 
@@ -69,6 +66,10 @@ async function listPortion(tx: Scope, { table, column, ids }: Rows): Promise<str
   const rows = await tx.sql<{ id: string }>('listPortion')`
     select id from ${TABLES[table]}
     where tenant_id = ${tx.tenantId} and ${COLUMNS[column]} = any(${ids}) limit ${tx.portions.history}`
+  return toIds(rows)
+}
+
+export function toIds(rows: readonly { id: string }[]): string[] {
   return rows.map(({ id }) => id)
 }
 

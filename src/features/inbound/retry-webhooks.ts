@@ -1,6 +1,6 @@
-import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import type { Inbound } from '../../channels/channel.ts'
 import { isTransient } from '../../platform/database/database.ts'
+import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { forEachTenant } from '../../platform/jobs/for-each-tenant.ts'
 import { ConflictError, InvalidError, NotFoundError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time.ts'
