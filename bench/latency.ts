@@ -89,7 +89,7 @@ function formatReport({ workspaces, peaks, perSecond, seconds, latencies, alone 
   ]
 }
 
-async function createNumber(url: string, index: number, baseUrl: string): Promise<WhatsAppNumber> {
+export async function createNumber(url: string, index: number, baseUrl: string): Promise<WhatsAppNumber> {
   const client = new BenchClient(url, CONCURRENCY)
   await client.signUp()
   const { id } = await client.post<{ id: string }>('/api/workflows', { name: 'Four', definition: FOUR_STEP_WORKFLOW })

@@ -13,6 +13,7 @@ import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchImport } from './import.ts'
 import { benchLatency } from './latency.ts'
+import { benchSoak } from './soak.ts'
 import { benchStall } from './stall.ts'
 import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
@@ -32,6 +33,7 @@ const BENCHES: Record<string, (size: Record<string, number>) => Promise<string[]
   webhooks: benchWebhooks,
   fairness: benchFairness,
   followers: benchFollowers,
+  soak: benchSoak,
   stall: benchStall,
   compute: benchCompute,
   start: benchStart,

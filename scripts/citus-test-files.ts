@@ -51,6 +51,7 @@ export const CITUS_FILES = [
   'platform/purges',
   'runs/run-counts',
   'runs/run-jobs',
+  'platform/shared-transactions',
   'runs/runs-bulk-start',
   'webhooks/deliveries',
   'workflows/workflow-keys',

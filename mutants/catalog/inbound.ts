@@ -74,9 +74,8 @@ export const INBOUND: Area = {
     {
       name: 'senders are looked up in all tenants',
       file: SENDERS,
-      original:
-        'select null, phone_key, id from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})',
-      mutated: 'select null, phone_key, id from contacts where phone_key = any(${phoneKeys})',
+      original: 'from contacts where tenant_id = ${tx.tenantId} and phone_key = any(${phoneKeys})',
+      mutated: 'from contacts where phone_key = any(${phoneKeys})',
     },
     {
       name: 'a stored identity of the channel gives way to the phone number of another contact',

@@ -246,8 +246,8 @@ export const OUTBOUND: Area = {
     {
       name: 'a message goes to the newest phone number of a contact on its channel',
       file: CLAIM,
-      original: "i.kind = 'phone' order by i.created_at limit 1",
-      mutated: "i.kind = 'phone' order by i.created_at desc limit 1",
+      original: 'i.value order by i.created_at desc, i.id desc',
+      mutated: 'i.value order by i.created_at, i.id',
     },
     {
       name: 'deliveries are put into the queue while the process that has them works on them',

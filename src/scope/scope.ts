@@ -174,11 +174,10 @@ export class Scope {
       if (isShared) await stored
       return result
     }
-    const { sharedTransactions: shared } = this.#dependencies.connections
+    const isSmall = size !== undefined && lockTimeoutMs === undefined
+    const shared = isSmall ? this.#dependencies.connections.findSharedTransactions?.(this.tenantId) : undefined
     const committed =
-      shared && size !== undefined && lockTimeoutMs === undefined
-        ? shared.run(this.tenantId, size, run)
-        : transact(this.#db, (db) => run(db, false))
+      isSmall && shared ? shared.run(this.tenantId, size, run) : transact(this.#db, (db) => run(db, false))
     return afterCommit(committed, () => announce(), { isInner: this.#ending !== undefined })
   }
 

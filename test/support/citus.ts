@@ -19,6 +19,20 @@ export function listNodes(coordinatorUrl: string): Promise<string[]> {
   }))
 }
 
+/** Returns what a statement reads as `value` on each node of a database, behind the address of the node. */
+export async function readNodes(databaseUrl: string, sql: string): Promise<string[]> {
+  const values: string[] = []
+  for (const node of await listNodes(databaseUrl)) {
+    const url = new URL(node)
+    url.pathname = new URL(databaseUrl).pathname
+    await withClient(url.href, async (client) => {
+      const { rows } = await client.query<{ value: string }>(sql)
+      values.push(...rows.map(({ value }) => `${url.host} ${value}`))
+    })
+  }
+  return values
+}
+
 function withAddress(url: string, host: string, port: number): string {
   const address = new URL(url)
   address.hostname = host

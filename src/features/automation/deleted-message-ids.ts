@@ -30,6 +30,24 @@ export async function findDeletedIds(tx: Scope, channelId: string, providerMessa
   return new Set(rows.map(({ hash }) => byHash.get(hash.toString('hex')) ?? ''))
 }
 
+/**
+ * Finds those of the IDs at the provider whose messages have been deleted, or are about to be with their deleted contact.
+ * While no contact is being deleted, statements of one table tell, in this order: what is deleted meanwhile has a hash by
+ * the time of the second one.
+ */
+export async function findGoneIds(tx: Scope, channelId: string, providerMessageIds: string[]): Promise<Set<string>> {
+  if (providerMessageIds.length === 0) return new Set()
+  const [purges, deletedIds] = await Promise.all([
+    tx.sql('findContactPurge')`select 1 as found from contact_purges where tenant_id = ${tx.tenantId} limit 1`,
+    findDeletedIds(tx, channelId, providerMessageIds),
+  ])
+  if (purges.length === 0) return deletedIds
+  const rows = await tx.sql<{ id: string }>('findGoneIds')`
+    select x.id from unnest(${providerMessageIds}::text[]) as x (id)
+    where ${isDeletedSql(tx, channelId, sqlFragment`x.id`)}`
+  return new Set(rows.map(({ id }) => id))
+}
+
 /** SQL condition: the message with this ID at the provider has been deleted, or is about to be with its deleted contact. */
 export function isDeletedSql({ tenantId }: Scope, channelId: string, providerMessageId: SqlFragment): SqlFragment {
   return sqlFragment`(exists (

@@ -21,7 +21,7 @@ export async function changeNumbers(tx: Scope, channelId: string, changes: Numbe
  * number, which the provider may give to somebody else. A contact that was created after the change is somebody else.
  */
 async function changeNumber(tx: Scope, channelId: string, { from, to, at }: NumberChange): Promise<void> {
-  const { contacts } = await findContacts(tx, channelId, { senders: [from, to] })
+  const { contacts } = await findContacts(tx, channelId, [from, to])
   const contactId = contacts.get(senderKey(from))
   const otherId = contacts.get(senderKey(to))
   if (contactId === undefined || contactId === otherId) return

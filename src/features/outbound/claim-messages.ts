@@ -40,11 +40,10 @@ type Row = MessageRef &
     attempt: number
     body: string | null
     content: OutboundContent | null
-    replyToProviderId: string | null
+    replyToId: string | null
     phone: string | null
-    userId: string | null
-    /** Address of the contact when a broadcast queued the message. */
-    broadcastAddress: string | null
+    /** The oldest identity of each kind that the contact has on the channel. */
+    identities: { phone?: string; bsuid?: string } | null
     windowExpiresAt: Date | null
     lastInboundAt: Date | null
     category: TemplateCategory | null
@@ -52,6 +51,14 @@ type Row = MessageRef &
     runId: string | null
     traceparent: string | null
   }
+
+/** A claimed message with what is looked up for few messages only. */
+type FoundRow = Row & {
+  userId: string | null
+  replyToProviderId: string | null
+  /** Address of the contact when a broadcast queued the message. */
+  broadcastAddress: string | null
+}
 
 /** Senders of messages that nobody writes by hand. */
 const AUTOMATED: ReadonlySet<string> = new Set(['workflow', 'broadcast', 'key'])
@@ -95,18 +102,21 @@ export async function claimMessages(
      where m.tenant_id = ${tx.tenantId} and m.id = claimed.message_id and ${sqlText(allowsSql('claim'))}
        and cv.tenant_id = ${tx.tenantId} and cv.id = m.conversation_id and c.tenant_id = ${tx.tenantId} and c.id = m.contact_id
      returning m.id as message_id, claimed.attempts as attempt, claimed.traceparent, m.run_id,
-       m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content,
-       (select r.provider_message_id from messages r where r.tenant_id = ${tx.tenantId} and r.id = m.reply_to_id) as reply_to_provider_id,
+       m.conversation_id, m.contact_id, m.recipient_id, m.body, m.content, m.reply_to_id,
        cv.window_expires_at, cv.last_inbound_at, m.category, m.sender ->> 'type' as sender_type, c.blocked, c.marketing_consent, c.service_consent,
-       coalesce((select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
-         and i.channel_id = m.channel_id and i.kind = 'phone' order by i.created_at limit 1), c.phone) as phone,
-       (select i.value from contact_identities i where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id
-         and i.channel_id = m.channel_id and i.kind = 'bsuid' order by i.created_at limit 1) as user_id,
-       (select coalesce(r.sent_to, r.address) from broadcast_recipients r
-         where r.tenant_id = ${tx.tenantId} and r.id = m.recipient_id) as broadcast_address`
-  const moved = await findMoved(tx, rows)
+       c.phone, (select jsonb_object_agg(i.kind, i.value order by i.created_at desc, i.id desc) from contact_identities i
+         where i.tenant_id = ${tx.tenantId} and i.contact_id = m.contact_id and i.channel_id = m.channel_id) as identities`
+  const [replied, addresses] = await Promise.all([findReplied(tx, rows), findBroadcastAddresses(tx, rows)])
+  const found = rows.map((row) => ({
+    ...row,
+    phone: row.identities?.phone ?? row.phone,
+    userId: row.identities?.bsuid ?? null,
+    replyToProviderId: replied.get(row.replyToId ?? '') ?? null,
+    broadcastAddress: addresses.get(row.recipientId ?? '') ?? null,
+  }))
+  const moved = await findMoved(tx, found)
   // The statement returns them in any order.
-  const repliesFirst = rows.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
+  const repliesFirst = found.toSorted((a, b) => Number(a.recipientId !== null) - Number(b.recipientId !== null))
   return repliesFirst.map((row) => ({
     ...toClaimed(row, { hasMoved: moved.has(row.messageId), now }),
     span: recordClaim(tx, row, startedAt),
@@ -121,7 +131,7 @@ function recordClaim(tx: Scope, { traceparent, ...row }: Row, startedAt: number)
   return span
 }
 
-function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }): Omit<ClaimedMessage, 'span'> {
+function toClaimed(row: FoundRow, { hasMoved, now }: { hasMoved: boolean; now: Date }): Omit<ClaimedMessage, 'span'> {
   const { messageId, conversationId, contactId, recipientId, attempt, content, replyToProviderId, runId } = row
   const { body, category, senderType, phone, userId, broadcastAddress, windowExpiresAt, lastInboundAt } = row
   return {
@@ -142,11 +152,30 @@ function toClaimed(row: Row, { hasMoved, now }: { hasMoved: boolean; now: Date }
   }
 }
 
+/** Returns the provider's IDs of the messages that are answered, by their IDs. */
+async function findReplied(tx: Scope, rows: Row[]): Promise<Map<string, string | null>> {
+  const ids = rows.flatMap(({ replyToId }) => replyToId ?? [])
+  if (ids.length === 0) return new Map()
+  const replied = await tx.sql<{ id: string; providerMessageId: string | null }>('findReplied')`
+    select id, provider_message_id from messages where tenant_id = ${tx.tenantId} and id = any(${ids})`
+  return new Map(replied.map(({ id, providerMessageId }) => [id, providerMessageId]))
+}
+
+/** Returns the addresses for which broadcasts queued messages, or to which they have moved since, by their recipients. */
+async function findBroadcastAddresses(tx: Scope, rows: Row[]): Promise<Map<string, string | null>> {
+  const ids = rows.flatMap(({ recipientId }) => recipientId ?? [])
+  if (ids.length === 0) return new Map()
+  const recipients = await tx.sql<{ id: string; address: string | null }>('findBroadcastAddresses')`
+    select id, coalesce(sent_to, address) as address from broadcast_recipients
+    where tenant_id = ${tx.tenantId} and id = any(${ids})`
+  return new Map(recipients.map(({ id, address }) => [id, address]))
+}
+
 /**
  * Returns the IDs of the messages of broadcasts that must go to the address for which they were queued: the contact has
  * taken over another one since, at which another recipient was sent the message.
  */
-async function findMoved(tx: Scope, rows: Row[]): Promise<Set<string>> {
+async function findMoved(tx: Scope, rows: FoundRow[]): Promise<Set<string>> {
   const moved = rows.flatMap(({ messageId, recipientId, broadcastAddress, phone, userId }) => {
     const address = phone ?? userId
     if (!recipientId || broadcastAddress === null || address === null || address === broadcastAddress) return []
@@ -160,6 +189,6 @@ async function findMoved(tx: Scope, rows: Row[]): Promise<Set<string>> {
 }
 
 /** Tells a phone number from an ID of the provider. */
-function toAddress(address: string | null): Pick<Row, 'phone' | 'userId'> {
+function toAddress(address: string | null): Pick<FoundRow, 'phone' | 'userId'> {
   return address?.startsWith('+') ? { phone: address, userId: null } : { phone: null, userId: address }
 }

@@ -23,7 +23,7 @@ import { FileUploads } from './upload-files.ts'
 export const CLAIM_MAX = 64
 /** Claims of a job, which then lets others have its place. */
 const BATCHES_MAX = 64
-/** A claim is one statement, and most claims find few messages. */
+/** A claim is few statements, and most claims find few messages. */
 const CLAIM_SIZE = 1
 /** With the delays between them, enough for as long as a claim lasts. */
 const SETTLE_ATTEMPTS_MAX = 30

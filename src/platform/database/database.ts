@@ -200,13 +200,15 @@ export async function runSeeds(
   })
 }
 
+/** Lists an error and those that it wraps. */
+function* listCauses(error: unknown): Generator<Error> {
+  for (let inner = error; inner instanceof Error; inner = 'nativeError' in inner ? inner.nativeError : inner.cause)
+    yield inner
+}
+
 /** Finds the SQLSTATE of a database error in any of its wrappers. */
 export function sqlState(error: unknown): string | undefined {
-  for (
-    let inner: unknown = error;
-    inner instanceof Error;
-    inner = 'nativeError' in inner ? inner.nativeError : inner.cause
-  ) {
+  for (const inner of listCauses(error)) {
     const code = getField(inner, 'code')
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code
   }
@@ -249,6 +251,15 @@ const QUERY_CANCELED = '57014'
 /** Returns true for an outage that other work would meet, too. A statement that took too long may be the only one. */
 export function isGeneralOutage(error: unknown): boolean {
   return isOutage(error) && sqlState(error) !== QUERY_CANCELED
+}
+
+/**
+ * Returns true if the server reported that it cannot reach another one, such as a node of a distributed database. The
+ * connection to the server itself is as before, and the transaction is not committed.
+ */
+export function isOutageBehindServer(error: unknown): boolean {
+  const isReported = (inner: Error) => inner instanceof pg.DatabaseError && inner.severity === 'ERROR'
+  return [...listCauses(error)].some((inner) => isReported(inner) && sqlState(inner)?.startsWith('08'))
 }
 
 const CONTENTION = /^(?:40|55P03$)/

@@ -14,10 +14,11 @@ const TICK_MS = SECOND / 4
 const TAKES = ['take turns 1', 'take turns 2']
 /** Nothing has happened in any workspace for this time, and nothing was due: what is due next was planned before. */
 const IDLE_AFTER_MS = 10 * SECOND
-/** The interval meanwhile of looking ahead, and of the tasks of a second and less of which that shows nothing. */
+/** The interval meanwhile of looking ahead, and of shorter tasks of which that shows nothing. */
 const IDLE_EVERY_MS = 5 * SECOND
-/** Longer than the interval, as the worker that looks ahead is another one each time. */
-const LOOK_AHEAD_MS = 2 * IDLE_EVERY_MS
+/** The interval of looking ahead after a minute, when all that the last processes left is found. */
+const QUIET_AFTER_MS = MINUTE
+const QUIET_EVERY_MS = 15 * SECOND
 
 /**
  * Work that is repeated. One worker begins it in each interval, and may still be at it when another one begins it again, so
@@ -105,10 +106,14 @@ export function startPeriodicTasks(
 function followActivity({ notifications, hasDueWork }: Pick<Options, 'notifications' | 'hasDueWork'>) {
   let activeMs = performance.now()
   const touch = () => (activeMs = performance.now())
+  const quietMs = () => performance.now() - activeMs
   return {
-    quietMs: () => performance.now() - activeMs,
+    quietMs,
     lookAhead: async () => {
-      const isDue = await hasDueWork(LOOK_AHEAD_MS).catch((error: unknown) => {
+      // The next look is up to two intervals away, as it may be that of another worker, and before a longer one begins there
+      // is a look over that.
+      const everyMs = quietMs() > QUIET_AFTER_MS - 2 * IDLE_EVERY_MS ? QUIET_EVERY_MS : IDLE_EVERY_MS
+      const isDue = await hasDueWork(2 * everyMs).catch((error: unknown) => {
         // The tasks may not fail.
         touch()
         throw error
@@ -124,13 +129,15 @@ function followActivity({ notifications, hasDueWork }: Pick<Options, 'notificati
  * that is due between.
  */
 function selectByActivity(tasks: readonly PeriodicTask[], run: PeriodicTask['run']) {
-  const lookAhead: PeriodicTask = { name: 'look ahead', everyMs: IDLE_EVERY_MS, run }
+  const toLookAhead = (everyMs: number): PeriodicTask => ({ name: 'look ahead', everyMs, run })
   const others = tasks
     .filter(({ due }) => due === undefined)
-    .map((task) => (task.everyMs <= SECOND ? { ...task, everyMs: IDLE_EVERY_MS } : task))
-  const ending = [...tasks, lookAhead]
-  const idle = [...others, lookAhead]
+    .map((task) => ({ ...task, everyMs: Math.max(task.everyMs, IDLE_EVERY_MS) }))
+  const ending = [...tasks, toLookAhead(IDLE_EVERY_MS)]
+  const idle = [...others, toLookAhead(IDLE_EVERY_MS)]
+  const quiet = [...others, toLookAhead(QUIET_EVERY_MS)]
   return (quietMs: number) => {
+    if (quietMs > QUIET_AFTER_MS) return quiet
     if (quietMs > IDLE_AFTER_MS) return idle
     return quietMs > IDLE_AFTER_MS - IDLE_EVERY_MS ? ending : tasks
   }

@@ -11,6 +11,8 @@ import type { Job } from './job-queue.ts'
 
 /** Longest time until a row is found whose notification was lost. */
 const POLL_MS = 2 * SECOND
+/** That time as a multiple of it while no notification arrives and no poll finds anything. */
+const QUIET_POLLS = 3
 /** Polls are spread over the last quarter of that time, so that those of several workers drift apart. */
 const JITTER = 1 / 4
 /** Polls during which claims fail after which the process is not ready: 9 seconds. */
@@ -48,7 +50,7 @@ type Claimed = {
 /**
  * Claims rows of `wakeups` for the executors of this process, as many as they have free places, by deleting them. A row
  * that is claimed by a process that ends is lost: what is due is found by periodic tasks. A claim follows a notification,
- * a place that becomes free while rows wait, or 2 seconds without regard to either.
+ * a place that becomes free while rows wait, or 2 seconds without regard to either, and 6 while there is nothing to claim.
  */
 export class WakeupClaims {
   readonly #options: Options
@@ -62,6 +64,8 @@ export class WakeupClaims {
   #claiming: Promise<void> | undefined
   #isWoken = false
   #isPolling = false
+  /** True while nothing was found or announced since the poll before. */
+  #isQuiet = false
   #isStopped = false
   #poll: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
@@ -87,7 +91,10 @@ export class WakeupClaims {
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.notifications.subscribe('jobs', (task) => this.#wake(task))
+    this.#unsubscribe = this.#options.notifications.subscribe('jobs', (task) => {
+      this.#isQuiet = false
+      this.#wake(task)
+    })
     this.#pollAgain()
   }
 
@@ -112,8 +119,14 @@ export class WakeupClaims {
   /** Looks for the rows of all tasks, whatever else is claimed meanwhile. */
   #pollAgain(): void {
     this.#isPolling = true
+    this.#pollLater(this.#isQuiet ? QUIET_POLLS : 1)
+    this.#isQuiet = true
     this.#wake()
-    this.#poll = setTimeout(() => this.#pollAgain(), this.#pollMs * (1 - JITTER * Math.random()))
+  }
+
+  #pollLater(polls: number): void {
+    clearTimeout(this.#poll)
+    this.#poll = setTimeout(() => this.#pollAgain(), polls * this.#pollMs * (1 - JITTER * Math.random()))
     this.#poll.unref()
   }
 
@@ -177,6 +190,7 @@ export class WakeupClaims {
     const { executors, leave } = this.#options
     const last = jobs.at(-1)
     if (last) this.#turns.set(task, last.tenantId)
+    if (hasSeenRows) this.#isQuiet = false
     if (last || this.#notified.has(task)) this.#isWoken = true
     else if (hasSeenRoom) this.#claimSoon()
     else if (!hasSeenRows) this.#pending.delete(task)
@@ -197,6 +211,8 @@ export class WakeupClaims {
     if (!this.#hasFailed) log.warn({ event: 'jobs_not_claimed', err: error }, 'jobs could not be claimed')
     this.#hasFailed = true
     this.#isWoken = false
+    this.#isQuiet = false
+    if (!this.#isStopped) this.#pollLater(1)
     try {
       await db.raw('select 1')
       this.#failingSinceMs ??= performance.now()

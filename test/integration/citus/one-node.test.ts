@@ -1,9 +1,8 @@
 import { expect } from 'chai'
-import { withClient } from '../../../src/platform/embedded-postgres/connection.ts'
 import { FakeCloudApi } from '../../../fake-whatsapp/fake-cloud-api.ts'
 import { buildCloudApiChannel, buildWorkflow, buildWorkspace, newPhone } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { listNodes } from '../../support/citus.ts'
+import { readNodes } from '../../support/citus.ts'
 import { CITUS_URL } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -21,17 +20,11 @@ const OF_ANSWERS = ['parley engine', 'parley webhooks']
 describe('answers on a distributed database', () => {
   let app: TestApp
   let cloud: FakeCloudApi
-  let nodes: { host: string; url: string }[]
 
   before(async function () {
     if (CITUS_URL === undefined) return this.skip()
     app = await startTestApp({ ALLOW_LOOPBACK_CHANNELS: 'true' })
     cloud = await FakeCloudApi.start({ clock: app.clock })
-    nodes = (await listNodes(CITUS_URL)).map((node) => {
-      const url = new URL(node)
-      url.pathname = new URL(app.databaseUrl).pathname
-      return { host: url.host, url: url.href }
-    })
     const workspace = await buildWorkspace(app)
     await buildCloudApiChannel(workspace, cloud)
     await buildWorkflow(workspace, ANSWER)
@@ -53,29 +46,20 @@ describe('answers on a distributed database', () => {
     await app.work()
   }
 
-  /** Returns what a statement reads on each node, as texts. */
-  async function readNodes(sql: string): Promise<string[]> {
-    const values: string[] = []
-    for (const { host, url } of nodes) {
-      await withClient(url, async (client) => {
-        const { rows } = await client.query<{ value: string }>(sql)
-        values.push(...rows.map(({ value }) => `${host} ${value}`))
-      })
-    }
-    return values
-  }
-
   it('are stored without a transaction in two phases on any node', async () => {
-    const listTransactions = () => readNodes('select gid as value from pg_dist_transaction')
+    const listTransactions = () => readNodes(app.databaseUrl, 'select gid as value from pg_dist_transaction')
     const before = new Set(await listTransactions())
     for (const body of ['third', 'fourth', 'fifth']) await answer(body)
     expect((await listTransactions()).filter((transaction) => !before.has(transaction))).to.deep.equal([])
   })
 
   it('are stored over connections to the node of the workspace', async () => {
-    const connections = await readNodes(`select distinct application_name as value from pg_stat_activity
-      where datname = current_database() and application_name in ('${OF_ANSWERS.join(`', '`)}') order by value`)
-    const coordinator = nodes[0]?.host ?? ''
+    const connections = await readNodes(
+      app.databaseUrl,
+      `select distinct application_name as value from pg_stat_activity
+      where datname = current_database() and application_name in ('${OF_ANSWERS.join(`', '`)}') order by value`,
+    )
+    const coordinator = new URL(app.databaseUrl).host
     const direct = connections.filter((connection) => !connection.startsWith(`${coordinator} `))
     expect(direct.map((connection) => connection.replace(/^\S+ /, ''))).to.deep.equal(OF_ANSWERS)
   })

@@ -30,7 +30,10 @@ describe('periodic tasks of several workers', () => {
    * Starts a worker with a task, and returns the times at which it has begun the task. `hasDueWork` is the answer when it looks
    * ahead.
    */
-  function startWorker(task: Partial<PeriodicTask> & { name: string }, hasDueWork = () => false): number[] {
+  function startWorker(
+    task: Partial<PeriodicTask> & { name: string },
+    hasDueWork: (aheadMs: number) => boolean = () => false,
+  ): number[] {
     const begun: number[] = []
     const run = () => {
       begun.push(performance.now())
@@ -46,7 +49,7 @@ describe('periodic tasks of several workers', () => {
       db: app.system.db,
       log: createCheckedLogger(),
       notifications,
-      hasDueWork: () => Promise.resolve(hasDueWork()),
+      hasDueWork: (aheadMs: number) => Promise.resolve(hasDueWork(aheadMs)),
     }
     const stop = startPeriodicTasks([{ everyMs: EVERY_MS, ...task, run }], options)
     stops.push(() => stop(0))
@@ -125,15 +128,22 @@ describe('periodic tasks of several workers', () => {
     await waitUntil(() => begun.length >= before + 2)
   })
 
-  it('are begun every 5 seconds from 10 seconds after the last event of any workspace on, until the next one', async () => {
-    startWorker({ name: 'shared' })
-    const readInterval = async () => Math.round(((await readRow('shared'))?.intervalMs ?? 0) / EARLY)
+  const readInterval = async (name = 'shared') => Math.round(((await readRow(name))?.intervalMs ?? 0) / EARLY)
+
+  it('are begun every 5 seconds from 10 seconds after the last event on, and look ahead every 15 from a minute on', async () => {
+    const looks: number[] = []
+    startWorker({ name: 'shared' }, (aheadMs) => looks.push(aheadMs) === 0)
     await waitUntil(async () => (await readInterval()) === EVERY_MS)
     await waitUntil(async () => (await readInterval()) === 5 * SECOND)
+    expect(await readInterval('look ahead')).to.equal(5 * SECOND)
+    await waitUntil(async () => (await readInterval('look ahead')) === 15 * SECOND, 90 * SECOND)
+    expect(await readInterval()).to.equal(5 * SECOND)
+    expect(looks[0]).to.equal(10 * SECOND)
+    // The last short interval already looks over the longer one.
+    expect(looks.slice(-2)).to.deep.equal([30 * SECOND, 30 * SECOND])
     listeners.forEach((notify) => notify())
     await waitUntil(async () => (await readInterval()) === EVERY_MS)
-    expect(await readInterval()).to.equal(EVERY_MS)
-  }).timeout(60 * SECOND)
+  }).timeout(150 * SECOND)
 
   it('are not begun meanwhile if they name what is due, until that is due soon', async () => {
     let looks = 0

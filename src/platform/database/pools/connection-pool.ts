@@ -20,8 +20,8 @@ export type DatabaseSource = {
   /** For work of no workspace. */
   db: Database
   forWork(work: Work): Database
-  /** Transactions that several workspaces share; undefined in a transaction. */
-  sharedTransactions?: SharedTransactions
+  /** Returns the transactions that a workspace may share with others. A transaction has none. */
+  findSharedTransactions?(workspaceId: string): SharedTransactions
 }
 
 /** A source for work that must use one connection, such as that of a transaction. */
@@ -45,6 +45,9 @@ type Options = {
   nodes?: Nodes | undefined
 }
 
+/** Work that uses the share of a workspace or node, if it is of one. */
+type Slot = { slotKey: string | null; neighbourId: string | null; signal?: AbortSignal | undefined }
+
 const CANCEL_AGAIN_MS = 500
 
 const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50, partsMax: 20 }
@@ -55,13 +58,14 @@ const SHARED = { width: 2, holdMaxMs: 100, sizeMax: 50, partsMax: 20 }
  */
 export class ConnectionPool implements DatabaseSource {
   readonly db: Database
-  readonly sharedTransactions: SharedTransactions
   readonly #name: string
   readonly #pool: Database
   readonly #nodes: Nodes | undefined
   readonly #open: (url: string) => Database
   /** The connections to nodes by the URL of the node, which the slots limit together with those of `#pool`. */
   readonly #nodePools = new Map<string, Database>()
+  /** The transactions that workspaces share by the URL of their node; those of the others are at undefined. */
+  readonly #sharedTransactions = new Map<string | undefined, SharedTransactions>()
   /** The pools of connections to nodes. */
   readonly #origins = new WeakMap<object, Database>()
   readonly #slots: FairSemaphore
@@ -87,25 +91,41 @@ export class ConnectionPool implements DatabaseSource {
       waitMaxMs: settings.acquireTimeoutMs,
     })
     this.db = this.forWork({ workspaceId: null })
-    this.sharedTransactions = new SharedTransactions({
-      open: (workspaceId, work) => transact(this.forWork({ workspaceId }), work),
+  }
+
+  /** Those of a distributed database are shared by the workspaces of a node, as a commit on several nodes has two phases. */
+  findSharedTransactions(workspaceId: string): SharedTransactions {
+    const url = this.#nodes?.findUrl(workspaceId)
+    const known = this.#sharedTransactions.get(url)
+    if (known) return known
+    const opened = new SharedTransactions({
+      open: ([first = null, ...others], work) =>
+        transact(this.#deriveFor({ slotKey: others.length === 0 ? first : (url ?? null), neighbourId: first }), work),
+      isOfNode: url !== undefined,
       ...SHARED,
     })
+    this.#sharedTransactions.set(url, opened)
+    return opened
   }
 
   forWork({ workspaceId, signal }: Work): Database {
+    return this.#deriveFor({ slotKey: workspaceId, neighbourId: workspaceId, signal })
+  }
+
+  /** The connections are those to the node of `neighbourId`, one of the workspaces of the work. */
+  #deriveFor({ slotKey, neighbourId, signal }: Slot): Database {
     const statements = signal && new CancelableStatements(signal, this.#canceled)
     return deriveDatabase(this.#pool, {
       acquireConnection: async () => {
         const startMs = performance.now()
-        await this.#slots.acquire(workspaceId, signal)
+        await this.#slots.acquire(slotKey, signal)
         try {
-          const connection = await this.#acquire(workspaceId)
+          const connection = await this.#acquire(neighbourId)
           statements?.add(connection)
           observeSince(metrics.poolWait, { pool: this.#name }, startMs)
           return connection
         } catch (error) {
-          this.#slots.release(workspaceId)
+          this.#slots.release(slotKey)
           throw error
         }
       },
@@ -113,7 +133,7 @@ export class ConnectionPool implements DatabaseSource {
         statements?.delete(connection)
         const pool: Connections = (this.#origins.get(connection) ?? this.#pool).client
         await pool.releaseConnection(connection)
-        this.#slots.release(workspaceId)
+        this.#slots.release(slotKey)
       },
     })
   }

@@ -1,4 +1,4 @@
-import { type Database, isGeneralOutage } from '../database.ts'
+import { type Database, isGeneralOutage, isOutageBehindServer } from '../database.ts'
 import { createSqlTag } from '../sql.ts'
 import { leaveToCommit } from '../transaction.ts'
 
@@ -17,8 +17,10 @@ type Part = {
 }
 
 type Options = {
-  /** Executes work in a transaction: that of one key, or of several if the key is null. */
-  open: <T>(key: string | null, work: (db: Database) => Promise<T>) => Promise<T>
+  /** Executes the work of keys in a transaction. */
+  open: <T>(keys: readonly string[], work: (db: Database) => Promise<T>) => Promise<T>
+  /** True if the rows of all keys are on one node of a distributed database. */
+  isOfNode: boolean
   /** Transactions at a time, unless all are of one key. More would make each of them contain less. */
   width: number
   /** A transaction that takes longer makes room for the next one, so that it delays others only this long. */
@@ -115,17 +117,23 @@ export class SharedTransactions {
   async #execute(parts: Part[]): Promise<void> {
     const [first] = parts
     try {
-      if (first && parts.length === 1) await this.#options.open(first.key, (db) => first.execute(db, false))
+      if (first && parts.length === 1) await this.#options.open([first.key], (db) => first.execute(db, false))
       else await this.#executeTogether(parts)
       for (const { commit } of parts) commit()
     } catch (error) {
-      if (parts.length === 1 || isGeneralOutage(error)) for (const { reject } of parts) reject(error)
+      if (parts.length === 1 || this.#isOutageOfAll(error)) for (const { reject } of parts) reject(error)
       else this.#waiting.unshift(...parts.map((part) => ({ ...part, isAlone: true })))
     }
   }
 
+  /** A node that lost another one, whose rows a part needs, has rolled back and serves the other parts. */
+  #isOutageOfAll(error: unknown): boolean {
+    return isGeneralOutage(error) && !(this.#options.isOfNode && isOutageBehindServer(error))
+  }
+
   #executeTogether(parts: Part[]): Promise<void> {
-    return this.#options.open(null, async (db) => {
+    const keys = parts.map(({ key }) => key)
+    return this.#options.open(keys, async (db) => {
       // All are awaited, even if one fails: they use the same connection. The first statement is sent before the others.
       const timeout = this.#prepare(db)
       const outcomes = await Promise.allSettled([timeout, ...parts.map(({ execute }) => execute(db, true))])
@@ -138,16 +146,16 @@ export class SharedTransactions {
   }
 
   /**
-   * Limits the time of statements and returns the limit of the connection. A distributed database would commit the rows of
-   * several workspaces on several nodes, in two phases.
+   * Limits the time of statements and returns the limit of the connection. Without knowledge of the nodes, a distributed
+   * database would commit the rows of several workspaces on several nodes, in two phases.
    */
   async #prepare(db: Database): Promise<string> {
     const [row] = await createSqlTag<{ timeout: string; isDistributed: boolean }>(db, 'prepareSharedTransaction')`
       select current_setting('statement_timeout') as timeout,
         set_config('lock_timeout', ${LOCK_TIMEOUT}, true), set_config('statement_timeout', ${STATEMENT_TIMEOUT}, true),
         exists (select from pg_extension where extname = 'citus') as is_distributed`
-    this.#isDistributed = row?.isDistributed ?? true
-    if (!row || row.isDistributed) throw new SharedTransactionError('The database is distributed')
+    this.#isDistributed = !this.#options.isOfNode && row?.isDistributed !== false
+    if (!row || this.#isDistributed) throw new SharedTransactionError('The database is distributed')
     return row.timeout
   }
 }
