@@ -28,6 +28,17 @@ export const CONTACT_ERRORS = {
     meaning: 'The conversation belongs to another contact than `contactId`.',
     remedy: 'Omit `contactId`, or pass the contact of the conversation.',
   },
+  conversation_not_sandbox: {
+    status: 422,
+    meaning: 'The conversation is on a channel of a provider, whose customer cannot be played.',
+    remedy: 'Name a conversation of the sandbox channel.',
+  },
+  conversation_too_long: {
+    status: 422,
+    meaning:
+      'The conversation of the sandbox has more messages, runs, steps or evaluations of triggers than one call moves in time.',
+    remedy: 'Let time pass in a new conversation, from another phone number.',
+  },
   channel_required: {
     status: 422,
     meaning: 'The call names no channel, and the workspace has none or several that are connected.',
@@ -57,6 +68,11 @@ export const CONTACT_ERRORS = {
     status: 409,
     meaning: 'The message to cancel is not scheduled, or its time has come.',
     remedy: 'Cancel scheduled messages before their time only.',
+  },
+  option_unknown: {
+    status: 422,
+    meaning: 'The message has no option with this ID.',
+    remedy: 'Name one of `optionIds` in `details`, which is empty for a message without options.',
   },
   outside_window: {
     status: 422,

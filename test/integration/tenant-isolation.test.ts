@@ -40,6 +40,7 @@ const FILTERING: Record<string, object> = {
 
 /** Content of a message, by the field that holds an ID. It replaces the other content of the input. */
 const CONTENTS: Record<string, Record<string, unknown>> = {
+  'choice.messageId': { choice: { optionId: 'one' } },
   'reaction.messageId': { reaction: { emoji: '👍' } },
   'template.templateId': { template: {} },
   'media.mediaId': { media: { type: 'document' } },
@@ -55,7 +56,8 @@ function listIdLeaves(schema: unknown, path: string[] = []): Leaf[] {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).flatMap(([name, field]) => listIdLeaves(field, [...path, name]))
   const name = path.at(-1) ?? ''
-  const isId = /^id$|Id$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId)$/.test(name)
+  const isId =
+    /^id$|Id$|^replayOf$/.test(name) && !/^(?:externalId|phoneNumberId|wabaId|lastEventId|optionId)$/.test(name)
   return isId || name.endsWith('Ids') ? [{ path, isList: name.endsWith('Ids') }] : []
 }
 

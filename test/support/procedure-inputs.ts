@@ -314,6 +314,8 @@ export const INPUTS: Record<string, (ids: Ids) => Record<string, unknown>> = {
   'webhookDeliveries.redeliver': ({ webhookDelivery }) => ({ webhookDeliveryId: webhookDelivery }),
   'auditEvents.list': ({ contact, user }) => ({ targetId: contact, actorId: user }),
   'sandbox.sendAsCustomer': ({ contact }) => ({ contactId: contact, body: 'B' }),
+  'sandbox.advanceClock': ({ conversation }) => ({ conversationId: conversation, seconds: 60 }),
+  'sandbox.markRead': ({ conversation }) => ({ conversationId: conversation }),
 }
 
 /** Creates one resource of each kind and returns their IDs. */

@@ -152,6 +152,8 @@ export async function recordAll(recorder: ExampleRecorder, demo: WorkspaceClient
   await r('messages.get', { messageId: messages[0].id })
   await r('messages.explain', { messageId: messages[0].id })
   await r('conversations.markRead', { conversationId: conversation }, {})
+  await r('sandbox.advanceClock', { conversationId: conversation }, { seconds: 60 })
+  await r('sandbox.markRead', { conversationId: conversation }, {})
   await r('conversations.showTyping', { conversationId: conversation }, {})
   await r('conversations.send', { conversationId: conversation }, { body: 'Your order leaves today.' })
   await r('conversations.update', { conversationId: conversation }, { assigneeId: demo.userId })

@@ -68,6 +68,8 @@ export const AUDIT_ACTIONS = [
   'runs.replay',
   'runs.saveAsTest',
   'runs.signal',
+  'sandbox.advanceClock',
+  'sandbox.markRead',
   'sandbox.sendAsCustomer',
   'tags.create',
   'tags.delete',

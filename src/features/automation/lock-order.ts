@@ -63,7 +63,8 @@ export const LOCK_ORDER: readonly LockLevel[] = [
   {
     lock: 'runs',
     tables: ['runs'],
-    takenBy: 'advancing runs without a contact, replaying, retention (skips locked rows)',
+    takenBy:
+      'advancing runs without a contact, replaying, letting time pass in the sandbox, retention (skips locked rows)',
   },
   { lock: 'IDs of start events (advisory, sorted)', tables: [], takenBy: 'starting runs by webhook or schedule' },
   { lock: 'external calls', tables: ['external_calls'], takenBy: 'claiming (skips locked rows), completing' },
@@ -83,7 +84,7 @@ export const LOCK_ORDER: readonly LockLevel[] = [
     lock: 'messages',
     tables: ['messages'],
     takenBy:
-      'claiming, settling, delivery statuses, releasing, withdrawing, reconciling, retention (skips locked rows)',
+      'claiming, settling, delivery statuses, releasing, withdrawing, reconciling, letting time pass in the sandbox, retention (skips locked rows)',
   },
   { lock: 'outbox', tables: ['outbox'], takenBy: 'the same, for messages that are locked; reconnecting a channel' },
   {

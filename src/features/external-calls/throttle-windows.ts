@@ -16,7 +16,7 @@ export async function takePassage(
   const { workflowId, key, max, perMs } = Request.parse(request)
   const now = tx.now()
   const [row] = await tx.sql<{ count: number; endsAt: Date }>('takePassage')`
-    insert into throttle_windows as w (tenant_id, key, count, ends_at) values (${tx.tenantId}, ${hashKey([workflowId, stepId, key])}, 1, ${addMs(now, perMs)})
+    insert into throttle_windows as w (tenant_id, key, count, ends_at) values (${tx.tenantId}, ${toWindowKey(workflowId, stepId, key)}, 1, ${addMs(now, perMs)})
      on conflict (tenant_id, key) do update set
        count = case when w.ends_at <= ${now} then 1 else least(w.count, ${max}::int) + 1 end,
        ends_at = case when w.ends_at <= ${now} then excluded.ends_at else w.ends_at end
@@ -24,8 +24,10 @@ export async function takePassage(
   return { isAllowed: (row?.count ?? 0) <= max, endsAt: (row?.endsAt ?? now).toISOString() }
 }
 
-function hashKey(parts: (string | null)[]): Buffer {
-  return createHash('sha256').update(JSON.stringify(parts)).digest()
+export function toWindowKey(workflowId: string | null, stepId: string, key: string): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([workflowId, stepId, key]))
+    .digest()
 }
 
 /** Deletes the windows that have ended. */

@@ -1,4 +1,5 @@
 import type { InboundMessage } from '../../channels/channel.ts'
+import type { Media as MediaRow, Message as MessageRow } from '../../models/messaging.ts'
 import { isOutage } from '../../platform/database/database.ts'
 import { sqlFragment, type SqlFragment } from '../../platform/database/statements/statement.ts'
 import { toRecordset } from '../../platform/database/sql.ts'
@@ -50,6 +51,20 @@ export async function queueMedia(
        ${now}::timestamptz, ${now}::timestamptz
      from jsonb_to_recordset(${toRecordset(rows)}::jsonb) as x (message_id uuid, provider_media_id text, mime_type text, filename text, sha256 text)`
   tx.enqueue(fetchMediaJob(tx.tenantId))
+}
+
+/** Attaches a stored file to a new inbound message, as if it had been fetched. */
+export async function attachFile(
+  tx: Scope,
+  { id: messageId, channelId, conversationId, contactId }: MessageRow,
+  { id: mediaId, mimeType, filename, sha256 }: MediaRow,
+): Promise<void> {
+  await tx.sql('attachFile')`
+    insert into message_media (tenant_id, message_id, channel_id, provider_media_id, mime_type, filename, sha256, status,
+       media_id, created_at)
+     values (${tx.tenantId}, ${messageId}, ${channelId}, ${mediaId}, ${mimeType}, ${filename}, ${sha256}, 'stored',
+       ${mediaId}, ${tx.now()})`
+  await tx.record({ type: 'message.media_stored', data: { messageId, mediaId, conversationId, contactId } })
 }
 
 export function dueMediaSql(before: Date): SqlFragment {

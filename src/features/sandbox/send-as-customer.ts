@@ -1,11 +1,14 @@
 import type { Sender } from '../../channels/channel.ts'
-import { Channel as ChannelRow, Message as MessageRow } from '../../models/messaging.ts'
+import { Channel as ChannelRow, Media as MediaRow, Message as MessageRow } from '../../models/messaging.ts'
 import { Contact as ContactRow } from '../../models/contacts.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../scope/scope.ts'
 import type { Message } from '../conversations/schema.ts'
 import { receiveMessages } from '../inbound/receive-messages.ts'
+import { attachFile } from '../media/fetch-media.ts'
+import { attachMedia } from '../media/queries.ts'
+import { composeChoice, composeFile } from './customer-content.ts'
 import type { SendAsCustomer } from './schema.ts'
 
 /** Receives a message of a customer on the sandbox channel, as if a provider had delivered it. */
@@ -13,16 +16,20 @@ export function sendAsCustomer(scope: Scope, input: SendAsCustomer): Promise<Mes
   return scope.transaction(async (tx) => {
     const from = await toSender(tx, input)
     const { id: channelId } = await tx.query(ChannelRow).findOne('kind', 'sandbox').throwIfNotFound()
-    const message = {
-      providerMessageId: `sandbox.${newId()}`,
-      from,
-      type: 'text',
-      body: input.body,
-      content: null,
-      at: tx.now(),
-    }
+    const { choice, mediaId, body = null } = input
+    const media = mediaId === undefined ? undefined : await tx.get(MediaRow, mediaId)
+    const parts = choice
+      ? await composeChoice(tx, choice, { channelId, from })
+      : media
+        ? composeFile(media, input.body)
+        : { type: 'text', body, content: null }
+    const message = { providerMessageId: `sandbox.${newId()}`, from, ...parts, at: tx.now() }
     const [received] = await receiveMessages(tx, { channelId, messages: [message] })
-    return tx.get(MessageRow, received?.messageId ?? '')
+    const row = await tx.get(MessageRow, received?.messageId ?? '')
+    if (!media) return row
+    await attachFile(tx, row, media)
+    const [withFile = row] = await attachMedia(tx, [row])
+    return withFile
   })
 }
 

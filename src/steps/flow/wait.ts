@@ -3,6 +3,7 @@ import { duration } from '../../engine/language/definition/duration.ts'
 import { templateText } from '../../engine/language/definition/names.ts'
 import { StepError } from '../../engine/language/step-error.ts'
 import { defineStep, type StepContext } from '../../engine/model/step.ts'
+import { getField } from '../../platform/fields.ts'
 import { addMs, DAY } from '../../platform/time.ts'
 import { nextTimeOfDay, parseInstant } from '../../platform/calendar/zoned-time.ts'
 
@@ -59,3 +60,10 @@ function msUntil(template: string, context: StepContext): number {
 }
 
 const FINAL = { retryable: false }
+
+/** Moves the end of the wait in the input of a recorded step; that of another step stays. */
+export function moveWaitInput({ type, input }: { type: string; input: unknown }, ms: number): unknown {
+  const until = type === wait.type ? getField(input, 'until') : undefined
+  if (typeof until !== 'string' || Number.isNaN(Date.parse(until))) return input
+  return { ...Object(input), until: addMs(new Date(until), ms).toISOString() }
+}

@@ -272,6 +272,17 @@ describe('external call', () => {
     expect(claims.flat()).to.have.length(1)
   })
 
+  it('is not made a second time while time passes in the sandbox, which ends the time of its step', async () => {
+    const caller = await createPendingCall({ timeout: '10m', onTimeout: 'late' }, [say('late', 'too late')])
+    expect(await claim(caller)).to.have.length(1)
+    const { conversationId } = await caller.run()
+    await caller.workspace.call('POST', `/api/sandbox/conversations/${conversationId}/advance`, { seconds: 3600 })
+    expect(await claim(caller)).to.have.length(0)
+    await fireDueTimers(app.system)
+    await advance(caller)
+    expect([(await caller.run()).status, await caller.sent()]).to.deep.equal(['completed', ['too late']])
+  })
+
   it('gets a new job after its lease expires', async () => {
     const caller = await createPendingCall()
     await claim(caller)

@@ -72,7 +72,16 @@ export const MESSAGING: FieldTexts = {
     service: 'The same for all templates and automated messages',
     total: 'Number of entries of the ledger until that time',
   },
-  sandbox: { body: 'Text that the customer writes' },
+  sandbox: {
+    body: 'Text that the customer writes, or the caption of the file',
+    choice: 'Option that the customer chooses; it is the only content of the message',
+    mediaId: 'ID of a stored file of the workspace that the customer sends',
+    seconds: 'Time that passes, from a second to 30 days',
+  },
+  choice: {
+    messageId: 'ID of the message to the customer that has the option',
+    optionId: 'ID of the option. That of a quick reply of a template is `button.` and its position, from 0',
+  },
   consentEntry: {
     state: 'State of the consent from this entry on',
     source: 'Origin of the entry: a call, a keyword, an import, a workflow, the settings of the channel or a member',
