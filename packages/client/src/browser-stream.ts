@@ -4,8 +4,12 @@ import { isParleyError } from './client.ts'
 /** An item of the stream. After `ready` and `gap` the current state is to be read again, as events may be missing before. */
 export type StreamItem = { type: 'event'; event: ParleyEvent } | { type: 'ready' | 'gap' }
 
+/** `live` while events arrive, `connecting` while the connection is made or made again. */
+export type StreamState = 'live' | 'connecting'
+
 type Listener = {
   onItem: (item: StreamItem) => void
+  onState: (state: StreamState) => void
   /** Called when the stream has ended and is opened again later, except after 401 and 403. */
   onError: (error: ParleyError) => void
 }
@@ -15,7 +19,8 @@ type Locks = {
   request(name: string, options: { signal: AbortSignal }, lead: () => Promise<void>): Promise<unknown>
 }
 
-type Entry = { id: string; item: StreamItem }
+/** Said between the tabs: an item, the state of the connection, or the question of a new tab for that state. */
+type Entry = { id: string; item: StreamItem } | { state: StreamState } | 'state?'
 
 const RETRY_MS = 1_000
 const RETRY_MAX_MS = 30_000
@@ -25,31 +30,48 @@ const RETRY_MAX_MS = 30_000
  * tab with the lock is connected and passes the events on; when it is closed, another one goes on after the last event.
  * Where there are no locks, each tab is connected. Returns a function that ends it.
  */
-export function followInBrowser(client: ParleyClient, workspace: string, { onItem, onError }: Listener): () => void {
+export function followInBrowser(
+  client: ParleyClient,
+  workspace: string,
+  { onItem, onState, onError }: Listener,
+): () => void {
   const name = `parley events ${workspace}`
   const locks: Locks | undefined = (globalThis as { navigator?: { locks?: Locks } }).navigator?.locks
   const channel = locks ? new BroadcastChannel(name) : undefined
   const ended = new AbortController()
   let last: string | undefined
+  /** Set in the tab that is connected. */
+  let ownState: StreamState | undefined
 
-  const receive = ({ id, item }: Entry) => {
-    last = id
-    if (!ended.signal.aborted) onItem(item)
+  const receive = (entry: Entry) => {
+    if (entry === 'state?') return ownState && channel?.postMessage({ state: ownState })
+    if ('item' in entry) last = entry.id
+    if (ended.signal.aborted) return
+    if ('item' in entry) onItem(entry.item)
+    else onState(entry.state)
+  }
+  const publish = (entry: Exclude<Entry, 'state?'>) => {
+    if (ended.signal.aborted) return
+    if ('state' in entry) ownState = entry.state
+    channel?.postMessage(entry)
+    receive(entry)
   }
   const lead = () =>
-    keepConnected(ended.signal, () =>
-      connect(client, {
+    keepConnected(ended.signal, () => {
+      publish({ state: 'connecting' })
+      return connect(client, {
         last,
         signal: ended.signal,
         onError,
-        onItem: (id, item) => {
-          channel?.postMessage({ id, item })
-          receive({ id, item })
-        },
-      }),
-    )
+        onState: (state) => publish({ state }),
+        onItem: (id, item) => publish({ id, item }),
+      })
+    })
 
-  if (channel) channel.onmessage = ({ data }) => receive(data as Entry)
+  if (channel) {
+    channel.onmessage = ({ data }) => receive(data as Entry)
+    channel.postMessage('state?' satisfies Entry)
+  }
   // A wait for the lock is rejected when it is ended.
   if (locks) locks.request(name, { signal: ended.signal }, lead).catch(() => undefined)
   else void lead()
@@ -63,6 +85,7 @@ type Connection = {
   last: string | undefined
   signal: AbortSignal
   onItem: (id: string, item: StreamItem) => void
+  onState: (state: StreamState) => void
   onError: (error: ParleyError) => void
 }
 
@@ -78,7 +101,7 @@ async function keepConnected(signal: AbortSignal, run: () => Promise<'received' 
 }
 
 /** Follows events until the stream ends. Short interruptions are bridged by the subscription itself. */
-function connect(client: ParleyClient, { last, signal, onItem, onError }: Connection) {
+function connect(client: ParleyClient, { last, signal, onItem, onState, onError }: Connection) {
   return new Promise<'received' | 'failed' | 'refused'>((resolve) => {
     let hasReceived = false
     const end = (error?: unknown) => {
@@ -93,6 +116,7 @@ function connect(client: ParleyClient, { last, signal, onItem, onError }: Connec
           hasReceived = true
           onItem(id, data)
         },
+        onConnectionStateChange: ({ state }) => onState(state === 'pending' ? 'live' : 'connecting'),
         onError: end,
         onComplete: () => end(),
       },

@@ -3,6 +3,7 @@ import {
   httpBatchLink,
   httpLink,
   httpSubscriptionLink,
+  type Operation,
   splitLink,
   type TRPCClient,
   TRPCClientError,
@@ -62,10 +63,18 @@ const transformer = {
   deserialize: superjson.deserialize,
 }
 
-/** Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. */
+/**
+ * Creates a typed client of all procedures. Concurrent calls are sent as one batch; subscriptions resume by themselves. A
+ * call with an `idempotencyKey` in its `context` is carried out once, however often it is repeated:
+ * `parley.tags.create.mutate({ name }, { context: { idempotencyKey } })`.
+ */
 export function createParleyClient(options: ParleyClientOptions): ParleyClient {
   const url = `${toBase(options)}/trpc`
   const link = { url, transformer, headers: () => readHeaders(options), fetch: toFetch(options) }
+  const toHeaders = async ({ op }: { op: Operation }) => {
+    const key = readKey(op)
+    return { ...(await readHeaders(options)), ...(key === undefined ? {} : { 'idempotency-key': key }) }
+  }
   return createTRPCClient<AppRouter>({
     links: [
       splitLink({
@@ -74,15 +83,21 @@ export function createParleyClient(options: ParleyClientOptions): ParleyClient {
         false: [
           limitTime(options.timeoutMs ?? TIMEOUT_MS),
           splitLink({
-            // Calls that set the session cookie are not batched.
-            condition: ({ path }) => path.startsWith('auth.'),
-            true: httpLink(link),
+            // Calls that set the session cookie are not batched, and a key is that of one call.
+            condition: (operation) => operation.path.startsWith('auth.') || readKey(operation) !== undefined,
+            true: httpLink({ ...link, headers: toHeaders }),
             false: httpBatchLink({ ...link, maxItems: BATCH_MAX }),
           }),
         ],
       }),
     ],
   })
+}
+
+/** A call may have an `Idempotency-Key` as the `idempotencyKey` of its `context`. */
+function readKey({ context }: Operation): string | undefined {
+  const key = context['idempotencyKey']
+  return typeof key === 'string' ? key : undefined
 }
 
 function subscriptionLink(options: ParleyClientOptions, url: string): TRPCLink<AppRouter> {

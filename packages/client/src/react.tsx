@@ -3,7 +3,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createTRPCOptionsProxy, type TRPCOptionsProxy } from '@trpc/tanstack-react-query'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef } from 'react'
-import { followInBrowser, type StreamItem } from './browser-stream.ts'
+import { followInBrowser, type StreamItem, type StreamState } from './browser-stream.ts'
 import type { ParleyClient, ParleyError, ParleyEvent } from './client.ts'
 import { QueryUpdates } from './query-cache.ts'
 import type { AppRouter } from './server.ts'
@@ -48,6 +48,8 @@ export function useParleyClient(): ParleyClient {
 export type ParleyEventHandlers = {
   /** Called for each event. The cache is kept current without it. */
   onEvent?: (event: ParleyEvent) => void
+  /** Called with the state of the connection that all tabs share, and when it changes: show others than `live`. */
+  onState?: (state: 'live' | 'connecting') => void
   /** Called when the server ends the stream; after 401 and 403 it is not opened again, so show the sign-in. */
   onError?: (error: ParleyError) => void
 }
@@ -66,6 +68,7 @@ export function useParleyEvents(handlers: ParleyEventHandlers = {}): void {
     () =>
       live?.add({
         onEvent: (event) => latest.current.onEvent?.(event),
+        onState: (state) => latest.current.onState?.(state),
         onError: (error) => latest.current.onError?.(error),
       }),
     [live],
@@ -77,12 +80,17 @@ class LiveEvents {
   readonly #listeners = new Set<ParleyEventHandlers>()
   readonly #start: () => () => void
   #stop: (() => void) | undefined
+  #state: StreamState = 'connecting'
 
   constructor(client: ParleyClient, queryClient: QueryClient, tenantId: string) {
     this.#start = () => {
       const updates = new QueryUpdates(queryClient)
       const end = followInBrowser(client, tenantId, {
         onItem: (item) => this.#publish(item, updates),
+        onState: (state) => {
+          this.#state = state
+          this.#listeners.forEach(({ onState }) => onState?.(state))
+        },
         onError: (error) => this.#listeners.forEach(({ onError }) => onError?.(error)),
       })
       return () => {
@@ -96,6 +104,7 @@ class LiveEvents {
   add(listener: ParleyEventHandlers): () => void {
     this.#listeners.add(listener)
     this.#stop ??= this.#start()
+    listener.onState?.(this.#state)
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return

@@ -100,6 +100,16 @@ describe('calls of the client', () => {
     expect(String(error)).to.include('No answer to tags.create within 20 ms').and.include('may have been carried out')
   })
 
+  it('with an idempotency key are carried out once, also beside others that are sent at the same time', async () => {
+    const parley = create()
+    const phones = { first: '+4915112340001', other: '+4915112340002' }
+    const add = (idempotencyKey: keyof typeof phones) =>
+      parley.contacts.create.mutate({ name: 'Once', phone: phones[idempotencyKey] }, { context: { idempotencyKey } })
+    const [first, other] = await Promise.all([add('first'), add('other'), parley.tags.list.query()])
+    expect((await add('first')).id).to.equal(first.id)
+    expect((await add('other')).id).to.equal(other.id)
+  })
+
   it('of the REST client have the same options', async () => {
     const rest = createParleyRestClient({
       url: app.url,
