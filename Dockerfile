@@ -6,6 +6,7 @@ RUN npm ci
 COPY knexfile.js tsconfig.json tsconfig.build.json ./
 COPY docs docs
 COPY migrations migrations
+COPY packages/client/src packages/client/src
 COPY scripts scripts
 COPY seeds seeds
 COPY src src

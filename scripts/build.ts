@@ -3,12 +3,13 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildConsole } from '../src/http/console-files.ts'
 import { bundleScript, SCRIPTS, STYLE_FILE } from '../src/http/docs/assets.ts'
 import { bundle } from '../src/platform/compute/bundle-worker.ts'
 import { readCommand } from '../src/platform/process/read-command.ts'
 
 readCommand(`Usage: npm run build
-Compiles src, migrations and seeds into the same layout below dist, with the documents, without leftovers of earlier builds.`)
+Compiles src, migrations and seeds into the same layout below dist, with the documents and the console, without leftovers of earlier builds.`)
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUTPUT = join(ROOT, 'dist')
@@ -36,5 +37,6 @@ if (status === 0) {
   }
   for (const path of [`${pages}/${STYLE_FILE}`, 'docs'])
     cpSync(join(ROOT, path), join(OUTPUT, path), { recursive: true })
+  await buildConsole(join(OUTPUT, 'console'))
 }
 process.exitCode = status ?? 1

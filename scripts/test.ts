@@ -27,6 +27,8 @@ const PROCESSES_OF_CITUS = 2
  */
 const PARTS_OF_PROCESS = 4
 const PARTS_OF_PROCESS_OF_CITUS = 2
+/** A browser keeps all processors busy, so these files run one after the other. */
+const WITH_BROWSER = join('test/integration/console/')
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   citus: { type: 'boolean', default: false },
@@ -48,7 +50,10 @@ const [processes, partsOfProcess] = values.citus
   ? [PROCESSES_OF_CITUS, PARTS_OF_PROCESS_OF_CITUS]
   : [PROCESSES_MAX, PARTS_OF_PROCESS]
 const { files, alone } = listFiles()
-const parts = toParts(orderFiles(files), processes * partsOfProcess)
+const ordered = orderFiles(files)
+const withBrowser = ordered.filter((name) => name.startsWith(WITH_BROWSER))
+const others = ordered.filter((name) => !name.startsWith(WITH_BROWSER))
+const parts = [...(withBrowser.length > 0 ? [withBrowser] : []), ...toParts(others, processes * partsOfProcess)]
 const running = new Set<ChildProcess>()
 let isStopped = false
 const totals = new Map<string, number>([

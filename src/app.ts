@@ -33,7 +33,7 @@ import type { Caller } from './trpc/caller.ts'
 import { SystemScope } from './scope/system-scope.ts'
 import { ConfigError } from './platform/process/config-error.ts'
 import { getField } from './platform/fields.ts'
-import { AUTH_PREFIX, DOCS_PATH } from './http/paths.ts'
+import { AUTH_PREFIX, CONSOLE_PATH, DOCS_PATH } from './http/paths.ts'
 import { type DemoAccount, findDemoAccount } from './demo-account.ts'
 
 export type App = {
@@ -204,6 +204,7 @@ async function listen(
     identify: auth.identify,
     identifyKey: auth.identifyKey,
     demoAccount,
+    isProduction: config.environment['NODE_ENV'] === 'production',
     providerWebhooks: {
       isKnown: (address) => isWebhookChannel(inboundBatcher, address),
       handle: (call) => handleWebhook({ batcher: inboundBatcher, limits }, call),
@@ -284,6 +285,7 @@ function banner(options: Options): string[] {
       : `Sign in: ${post('/sign-in/email', JSON.stringify({ email: demo.email, password: demo.password }))}`
   return [
     `Parley is listening on ${url}`,
+    `Console: ${url}${CONSOLE_PATH}`,
     account,
     `Files: ${dataDir}`,
     demo

@@ -1,6 +1,7 @@
 import { type App, createApp } from './app.ts'
 import { loadConfig, readEnvironment } from './config.ts'
 import { describeStartError } from './describe-start-error.ts'
+import { openConsole } from './http/console-site.ts'
 import { VERSION } from './http/version.ts'
 import { createLogger, createPrettyDestination, toProcessFields } from './platform/log.ts'
 import { readCommand, STOP_SIGNALS } from './platform/process/read-command.ts'
@@ -67,6 +68,8 @@ async function main(): Promise<void> {
     if (isPretty) process.stdout.write(`${line}\n`)
     else log.info(line)
   }
+  // Before somebody opens the console. A failure is logged when somebody does.
+  if (app.url !== undefined) openConsole().catch(() => undefined)
 }
 
 main().catch((error: unknown) => {

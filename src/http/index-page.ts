@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import { ERRORS_PATH } from '../error-codes/index.ts'
 import {
   AUTH_PREFIX,
+  CONSOLE_PATH,
   DOCS_PATH,
   INDEX_PATH,
   LIVENESS_PATH,
@@ -26,6 +27,7 @@ export function indexPage(account: ShownAccount): Middleware {
     name: 'Parley',
     version: VERSION,
     links: {
+      console: CONSOLE_PATH,
       docs: DOCS_PATH,
       openapi: OPENAPI_PATH,
       postman: POSTMAN_PATH,
@@ -53,6 +55,7 @@ function buildHtml(account: ShownAccount): string {
     'Parley',
     `<h1>Parley ${VERSION}</h1>
 <p>Contacts, conversations and workflows on messaging channels, over REST and tRPC.</p>
+<p><a href="${CONSOLE_PATH}">Open the console</a>: play a customer, and watch what a workflow does and why.</p>
 <h2>${account ? 'Sign in' : 'Sign up'}</h2>
 ${account ? signInHint(account) : signUpHint()}
 <h2>Reference</h2>

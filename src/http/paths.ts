@@ -16,6 +16,9 @@ export const POSTMAN_PATH = '/postman.json'
 /** The documentation, with the API reference at the top. */
 export const DOCS_PATH = '/docs'
 
+/** The console: pages of this server that show what happens in a workspace. */
+export const CONSOLE_PATH = '/console'
+
 export const WEBHOOK_PREFIX = '/inbound'
 
 /** The events of a workspace as server-sent events. */

@@ -19,6 +19,7 @@ import { indexPage, type ShownAccount } from './index-page.ts'
 import { boundAnswers, UnsentAnswers } from './load/unsent-answers.ts'
 import { trpcEndpoint } from './trpc-endpoint.ts'
 import { mediaDownloads, type MediaFiles } from './media-routes.ts'
+import { consoleSite } from './console-site.ts'
 import { docsSite } from './docs/docs-site.ts'
 import { openapiRoute, openApiSource } from './openapi/openapi-route.ts'
 import { checkHost, type IsHostAllowed } from './security/check-host.ts'
@@ -62,6 +63,7 @@ export type HttpDependencies = {
   identify: Identify
   identifyKey: IdentifyKey
   demoAccount: ShownAccount
+  isProduction: boolean
   scopes: RequestScopes
 }
 
@@ -101,6 +103,7 @@ export function createHttpServer(dependencies: HttpDependencies): Server {
   koa.use(rateLimit(dependencies.limits, costTable(router)))
   koa.use(outsideApi(indexPage(dependencies.demoAccount)))
   koa.use(outsideApi(docsSite({ readOpenApi, account: dependencies.demoAccount })))
+  koa.use(outsideApi(consoleSite({ account: dependencies.demoAccount, isProduction: dependencies.isProduction, log })))
   koa.use(outsideApi(openapiRoute(readOpenApi)))
   koa.use(rejectCrossOrigin(dependencies.appOrigins, log))
   const chargeSession = createChargeSession(dependencies.limits)

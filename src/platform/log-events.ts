@@ -11,6 +11,8 @@ export const LOG_EVENTS = {
   clock_unreadable: 'The time of the database could not be read and is read again after 10 seconds.',
   compute_thread_failed: 'A thread for checks and simulations ended without a task. Another one starts.',
   connection_close_failed: 'A connection could not be closed during a stop or a failed start.',
+  console_not_built:
+    'The console cannot be built or read; `/console` says so, and nothing else is affected. The packages for development build it.',
   contact_data_lost: 'A kept event cannot be decrypted and is not sent. Restore the `SECRET_KEY` that encrypted it.',
   contact_purged: 'All rows of a deleted contact are gone. `rows` has their numbers by table.',
   cross_site_origin:

@@ -25,7 +25,7 @@ export function readTextFiles(paths: string[], extension: string): TextFile[] {
 }
 
 export function readSourceFiles(paths: string[]): SourceFile[] {
-  return readTextFiles(paths, '.ts').map(({ path, text }) => {
+  return [...readTextFiles(paths, '.ts'), ...readTextFiles(paths, '.tsx')].map(({ path, text }) => {
     const imports = ts
       .preProcessFile(text, true, true)
       .importedFiles.map(({ fileName }) => fileName)

@@ -5,7 +5,7 @@ import type { NavigationGroup } from './layout.ts'
 
 /** The pages in the order of reading. Documents that are missing here are listed at the end. */
 const GROUPS: { title: string; paths: string[] }[] = [
-  { title: 'Learn', paths: ['/docs/tutorial', '/docs/recipes', '/docs/glossary'] },
+  { title: 'Learn', paths: ['/docs/tutorial', '/docs/console', '/docs/recipes', '/docs/glossary'] },
   {
     title: 'Use',
     paths: [
@@ -22,7 +22,10 @@ const GROUPS: { title: string; paths: string[] }[] = [
       '/docs/real-number',
     ],
   },
-  { title: 'Operate', paths: ['/docs/operations', '/docs/scale-out', '/docs/performance', '/docs/seeds'] },
+  {
+    title: 'Operate',
+    paths: ['/docs/operations', '/docs/scale-out', '/docs/performance', '/docs/seeds'],
+  },
   { title: 'Understand', paths: ['/docs/architecture', '/docs/adr'] },
 ]
 

@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa'
 import { TransportError } from '../../trpc/errors.ts'
+import { CONSOLE_PATH } from '../paths.ts'
 
 /** Segments of unreserved characters, none of them a dot segment or empty, without a slash at the end. */
 const CANONICAL = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~,-]+)+)$/
@@ -12,7 +13,10 @@ export function canonicalPath(): Middleware {
   return function checkSpelling(ctx, next) {
     const target = ctx.req.url ?? ''
     const end = target.indexOf('?')
-    if (!CANONICAL.test(end === -1 ? target : target.slice(0, end))) throw new TransportError('NOT_FOUND')
+    const path = end === -1 ? target : target.slice(0, end)
+    // People type the slash.
+    if (path === `${CONSOLE_PATH}/`) return ctx.redirect(CONSOLE_PATH)
+    if (!CANONICAL.test(path)) throw new TransportError('NOT_FOUND')
     return next()
   }
 }

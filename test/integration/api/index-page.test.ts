@@ -51,6 +51,7 @@ describe('GET /', () => {
       name: 'Parley',
       version,
       links: {
+        console: '/console',
         docs: '/docs',
         openapi: '/openapi.json',
         postman: '/postman.json',

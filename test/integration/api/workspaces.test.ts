@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { buildWorkspace } from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
+import { FOR_BUSY_MACHINES } from '../../support/parley-process.ts'
 import { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const PATH = '/api/workspaces'
@@ -10,7 +11,8 @@ describe('POST /api/workspaces', () => {
   let owner: WorkspaceClient
 
   before(async () => {
-    app = await startTestApp()
+    // Requests of one user wait for each other.
+    app = await startTestApp(FOR_BUSY_MACHINES)
   })
 
   beforeEach(async () => {
