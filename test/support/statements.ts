@@ -1,5 +1,6 @@
 import { after } from 'mocha'
 import pg from 'pg'
+import { NodeClient } from '../../src/platform/database/servers/node-client.ts'
 import { ACROSS_TENANTS } from '../../src/platform/database/statements/statement.ts'
 import { checkTenant } from '../../src/platform/database/statements/check-tenant.ts'
 import { getField } from '../../src/platform/fields.ts'
@@ -11,6 +12,9 @@ const SENT_TO_NODE = /^Subplan \S+ will be sent to (?<node>\S+)/
 /** Statements whose parts share rows, which Citus sends to all nodes: they work only while every node does. */
 const SHARED_ROWS = /\/\* (?:rollUpCounts|writeConsents) /
 const STATEMENT = /^(?:\/\*.*?\*\/)?\s*(?:select|with|insert|update|delete|values)\b/i
+
+/** The workspace in a statement to the node of its shard, in place of a parameter. */
+const NAMED_TENANT = /\btenant_id = '[0-9a-f-]{36}'/g
 
 /** Statements of the application that lack the tenant, or that a distributed database sends to several nodes. */
 const violations = new Map<string, string>()
@@ -41,7 +45,7 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
     observeNotices(this)
     const [config] = args
     const text = typeof config === 'string' ? config : getField(config, 'text')
-    const problem = typeof text === 'string' ? findProblem(text) : null
+    const problem = typeof text === 'string' ? findProblem(bindTenant(this, text)) : null
     if (problem !== null) throw new Error(problem)
     if (typeof text === 'string') {
       recorded?.push({ text, values: getField(config, 'values'), name: getField(config, 'name') })
@@ -49,6 +53,10 @@ Reflect.set(pg.Client.prototype, 'query', function queryChecked(this: pg.Client,
   }
   return Reflect.apply(query, this, args)
 })
+
+function bindTenant(client: pg.Client, text: string): string {
+  return client instanceof NodeClient ? text.replace(NAMED_TENANT, 'tenant_id = $1') : text
+}
 
 function findProblem(text: string): string | null {
   const known = checked.get(text)

@@ -122,6 +122,11 @@ export async function lockContacts(tx: Scope, ids: string[]): Promise<void> {
   await tx.sql('lockContacts')`${lockContactsSql(tx, ids)}`
 }
 
+/** Locks contacts before an update of all of them. That of a single one locks it by itself. */
+export async function lockContactsToUpdate(tx: Scope, ids: string[]): Promise<void> {
+  if (ids.length > 1) await lockContacts(tx, ids)
+}
+
 /** Locks messages. A statement of its own: a distributed database cannot insert within a statement that locks. */
 export async function lockMessages(tx: Scope, ids: string[]): Promise<void> {
   await tx.sql('lockMessages')`

@@ -77,6 +77,13 @@ export async function addConversations(tx: Scope, pairs: ConversationPair[]): Pr
     ${insertRowsSql('conversations', tx.tenantId, rows)}
     on conflict (tenant_id, channel_id, contact_id) do nothing returning id`
   const createdIds = new Set(created.map(({ id }) => id))
+  if (createdIds.size === rows.length) return rows.map(toNew)
   const locked = await lockConversations(tx, rows)
   return locked.map((row) => ({ ...row, isNew: createdIds.has(row.conversationId) }))
+}
+
+/** A conversation that this transaction has created, which nobody else sees. */
+function toNew({ id, channelId, contactId }: ConversationPair & { id: string }): EnsuredConversation {
+  const nothingYet = { lastMessageId: null, lastInboundAt: null, windowExpiresAt: null }
+  return { conversationId: id, channelId, contactId, ...nothingYet, wasClosed: false, isNew: true }
 }

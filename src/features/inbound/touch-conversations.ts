@@ -1,6 +1,6 @@
 import { sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import type { Scope } from '../../scope/scope.ts'
-import { lockContacts } from '../automation/lock-order.ts'
+import { lockContactsToUpdate } from '../automation/lock-order.ts'
 import { automationOnSql } from '../conversations/automation.ts'
 import { type LastMessage, toLastMessage } from '../conversations/last-message.ts'
 import { REOPEN_SQL } from '../conversations/reopen.ts'
@@ -36,12 +36,12 @@ export async function touchConversations(tx: Scope, messages: NewInboundMessage[
         window_expires_at = greatest(window_expires_at, to_timestamp((${change} ->> 'expiresAt')::float8)),
         ${sqlText(automationOnSql(`status = 'closed'`))}, ${sqlText(REOPEN_SQL)}, updated_at = ${now}
       where tenant_id = ${tx.tenantId} and id = any(${[...changes.keys()]})`,
-    lockContacts(tx, [...contacts.keys()]),
+    lockContactsToUpdate(tx, [...contacts.keys()]),
     touchContacts(tx, contacts),
   ])
 }
 
-/** Updates when contacts wrote last, whose locks the caller holds. */
+/** Updates when contacts wrote last. The caller holds the locks of several. */
 async function touchContacts(tx: Scope, times: Map<string, Date>): Promise<void> {
   const seconds = Object.fromEntries([...times].map(([id, at]) => [id, at.getTime() / 1000]))
   await tx.sql('touchContacts')`

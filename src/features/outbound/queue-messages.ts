@@ -8,7 +8,7 @@ import { isUuid, newId } from '../../platform/ids.ts'
 import { DUE_AT_ONCE, SECOND } from '../../platform/time.ts'
 import type { Scope } from '../../scope/scope.ts'
 import { deliverJob } from '../automation/jobs.ts'
-import { lockContacts, lockContactsSql } from '../automation/lock-order.ts'
+import { lockContactsToUpdate, lockContactsSql } from '../automation/lock-order.ts'
 import { countFirstContacts } from '../broadcast-recipients/messaging-limit.ts'
 import { type LastMessage, toLastMessage } from '../conversations/last-message.ts'
 import { messageEvent } from './message-status.ts'
@@ -159,12 +159,12 @@ export async function touchByOutbound(
     tx.sql('touchByOutbound')`
       update conversations set ${joinFragments(changes, ', ')}
       where tenant_id = ${tx.tenantId} and id = any(${previews.map(([id]) => id)})`,
-    lockContacts(tx, [...counts.keys()]),
+    lockContactsToUpdate(tx, [...counts.keys()]),
     countForPairs(tx, counts),
   ])
 }
 
-/** Adds messages to the limits of their contacts, whose locks the caller holds. */
+/** Adds messages to the limits of their contacts. The caller holds the locks of several. */
 async function countForPairs(tx: Scope, counts: Map<string, number>): Promise<void> {
   const now = tx.now()
   const nowMs = now.getTime()

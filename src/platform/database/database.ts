@@ -17,6 +17,7 @@ import {
 } from './connections.ts'
 import { DatabaseUrlError } from './database-url.ts'
 import { pooledClientClass, type Timeouts } from './servers/pooled-client.ts'
+import { NodeClient } from './servers/node-client.ts'
 import { PreparingClient } from './servers/preparing-client.ts'
 import { ServerClient } from './servers/server-client.ts'
 import { FolderMigrationSource } from './migration-source.ts'
@@ -65,6 +66,8 @@ export type PoolSettings = typeof POOL
 type PoolOptions = Partial<PoolSettings> & {
   /** True if the URL leads to a pooler in transaction mode, so that the connections must not use their session. */
   isPooled?: boolean
+  /** True if the URL is that of a node of a distributed database, which is used for the workspaces of its shards. */
+  isNode?: boolean
   /** The name of the connections in `pg_stat_activity`. */
   name?: string
   /** The longest wait for a lock. By default, or with 0, until the statement is canceled. */
@@ -122,7 +125,8 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
     migrations: MIGRATIONS,
   })
   // knex creates its connections with this class.
-  const ownClient = preparesStatements ? PreparingClient : ServerClient
+  const preparingClient = options.isNode ? NodeClient : PreparingClient
+  const ownClient = preparesStatements ? preparingClient : ServerClient
   db.client.driver = { ...pg, Client: isPooled ? pooledClientClass(timeouts) : ownClient }
   sockets.set(db, open)
   return db.on('query-error', removeStatement)

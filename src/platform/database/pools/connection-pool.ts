@@ -61,7 +61,7 @@ export class ConnectionPool implements DatabaseSource {
   readonly #name: string
   readonly #pool: Database
   readonly #nodes: Nodes | undefined
-  readonly #open: (url: string) => Database
+  readonly #open: (url: string, server: { isNode: boolean }) => Database
   /** The connections to nodes by the URL of the node, which the slots limit together with those of `#pool`. */
   readonly #nodePools = new Map<string, Database>()
   /** The transactions that workspaces share by the URL of their node; those of the others are at undefined. */
@@ -74,16 +74,18 @@ export class ConnectionPool implements DatabaseSource {
 
   constructor({ url, isPooled, name, settings, share, prepareSession, lockTimeoutMs, nodes }: Options) {
     this.#name = name
-    this.#open = (server) =>
+    this.#open = (server, { isNode }) =>
       openDatabase(server, {
         ...settings,
         isPooled,
-        ...(prepareSession === undefined ? {} : { prepareSession }),
+        isNode,
+        // A node plans each statement with its values, as those to it have no names.
+        ...(prepareSession === undefined || isNode ? {} : { prepareSession }),
         ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
         name: `parley ${name}`,
         isUsable: (connection) => !this.#canceled.has(connection),
       })
-    this.#pool = this.#open(url)
+    this.#pool = this.#open(url, { isNode: false })
     this.#nodes = nodes
     this.#slots = new FairSemaphore({
       width: settings.connections,
@@ -157,7 +159,7 @@ export class ConnectionPool implements DatabaseSource {
   #findNodePool(url: string): Database {
     const known = this.#nodePools.get(url)
     if (known) return known
-    const opened = this.#open(url)
+    const opened = this.#open(url, { isNode: true })
     this.#nodePools.set(url, opened)
     return opened
   }

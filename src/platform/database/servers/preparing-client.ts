@@ -21,8 +21,15 @@ export class PreparingClient extends ServerClient {
   override query: ServerClient['query'] = Object.assign((...args: unknown[]): unknown => {
     const [config, ...rest] = args
     this.#collect()
-    return Reflect.apply(ServerClient.prototype.query, this, [withName(config), ...rest])
+    const query = isParameterized(config) && !('name' in config) ? this.prepare(config) : config
+    return Reflect.apply(ServerClient.prototype.query, this, [query, ...rest])
   })
+
+  /** Returns what is sent for a statement that has no name. */
+  protected prepare(query: Query): Query {
+    const name = findName(query.text)
+    return name === undefined ? query : { ...query, name }
+  }
 
   /** Sends what is written in this turn of the event loop together. */
   #collect(): void {
@@ -38,9 +45,10 @@ export class PreparingClient extends ServerClient {
   }
 }
 
-type Query = { text: string; values: unknown[]; name?: string }
+/** A hand-written statement with values. */
+export type Query = { text: string; values: unknown[]; name?: string }
 
-function isNameable(config: unknown): config is Query {
+function isParameterized(config: unknown): config is Query {
   if (typeof config !== 'object' || config === null || !('text' in config) || !('values' in config)) return false
   const { text, values } = config
   return typeof text === 'string' && isHandWritten(text) && Array.isArray(values) && values.length > 0
@@ -49,12 +57,6 @@ function isNameable(config: unknown): config is Query {
 /** Composed statements begin with their name. */
 function isHandWritten(text: string): boolean {
   return text.startsWith('/* ') || !text.includes('"')
-}
-
-function withName(config: unknown): unknown {
-  if (!isNameable(config) || 'name' in config) return config
-  const name = findName(config.text)
-  return name === undefined ? config : { ...config, name }
 }
 
 function findName(text: string): string | undefined {
