@@ -50,6 +50,19 @@ export async function buildConversation(
   return workspace.call('GET', `/api/conversations/${conversationId}`)
 }
 
+/** Inserts a conversation on a channel of its own, by default with a new contact; returns its ID. */
+export async function buildChannelConversation(workspace: WorkspaceClient, contactId?: string): Promise<string> {
+  const row = {
+    tenant_id: workspace.tenantId,
+    contact_id: contactId ?? (await buildContact(workspace)).id,
+    channel_id: (await buildChannel(workspace)).id,
+    status: 'active',
+  }
+  const [inserted] = await workspace.app.system.db('conversations').insert(row).returning<{ id: string }[]>('id')
+  if (!inserted) throw new Error('The conversation was not inserted')
+  return inserted.id
+}
+
 type WorkflowOptions = { name?: string; publish?: boolean }
 
 /** Creates a workflow and publishes it; without triggers in its definition it starts on every message. */

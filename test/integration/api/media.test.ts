@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
@@ -7,20 +7,11 @@ import { MINUTE } from '../../../src/platform/time.ts'
 import { buildMember, buildWorkspace } from '../../factories.ts'
 import { type ApiResponse, newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { listFiles } from '../../support/list-files.ts'
+import { buildPng } from '../../support/media.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
 
 const MB = 1024 * 1024
-const PNG_HEAD = Buffer.from(
-  '89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0010000049444154',
-  'hex',
-)
-
-/** A file that is detected as PNG, with content of its own. */
-function buildPng(bytes = 2000): Buffer {
-  return Buffer.concat([PNG_HEAD, randomBytes(bytes)])
-}
-
 describe('media', () => {
   let app: TestApp
   let workspace: WorkspaceClient

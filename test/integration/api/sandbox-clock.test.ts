@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import { addMs, DAY, HOUR, SECOND } from '../../../src/platform/time.ts'
-import { buildChannel, buildContact, buildWorkflow, buildWorkspace, newPhone, sendAsCustomer } from '../../factories.ts'
+import {
+  buildChannelConversation,
+  buildContact,
+  buildWorkflow,
+  buildWorkspace,
+  newPhone,
+  sendAsCustomer,
+} from '../../factories.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { json, ScriptedServer } from '../../support/scripted-server.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
@@ -143,10 +150,7 @@ describe('POST /api/sandbox/conversations/{conversationId}/advance', () => {
     await app.work()
     const { conversationId } = await sendAsCustomer(workspace, { contactId, body: 'Hello' })
     await app.work()
-    const { id: channelId } = await buildChannel(workspace)
-    await app.system
-      .db('conversations')
-      .insert({ tenant_id: workspace.tenantId, contact_id: contactId, channel_id: channelId, status: 'active' })
+    await buildChannelConversation(workspace, contactId)
     const before = [
       await workspace.call('GET', `/api/contacts/${contactId}`),
       await workspace.call('GET', `/api/runs/${run.id}`),
@@ -202,13 +206,7 @@ describe('POST /api/sandbox/conversations/{conversationId}/advance', () => {
     expect((await advance(conversationId, 60, await buildWorkspace(app))).status).to.equal(404)
     for (const seconds of [0, 1.5, (30 * DAY) / SECOND + 1])
       expect((await advance(conversationId, seconds)).status).to.equal(400)
-    const { id: contactId } = await buildContact(workspace)
-    const { id: channelId } = await buildChannel(workspace)
-    const real = await app.system
-      .db('conversations')
-      .insert({ tenant_id: workspace.tenantId, contact_id: contactId, channel_id: channelId, status: 'active' })
-      .returning<{ id: string }[]>('id')
-    const { status, body } = await advance(real[0]?.id ?? '', 60)
+    const { status, body } = await advance(await buildChannelConversation(workspace), 60)
     expect([status, body.code]).to.deep.equal([422, 'conversation_not_sandbox'])
   })
 

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import {
-  buildChannel,
+  buildChannelConversation,
   buildContact,
   buildConversation,
   buildTemplate,
@@ -12,13 +11,8 @@ import {
 } from '../../factories.ts'
 import { newAddress, startTestApp, type TestApp } from '../../support/app.ts'
 import { waitForStatus } from '../../support/broadcasts.ts'
-import { uploadText } from '../../support/media.ts'
+import { buildPng, uploadText } from '../../support/media.ts'
 import type { WorkspaceClient } from '../../support/workspace-client.ts'
-
-const PNG_HEAD = Buffer.from(
-  '89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0010000049444154',
-  'hex',
-)
 
 describe('sandbox', () => {
   let app: TestApp
@@ -154,7 +148,7 @@ describe('sandbox', () => {
 
   describe('files of a customer', () => {
     it('are stored as files of the message, with the type of the file and a caption', async () => {
-      const mediaId = await upload(Buffer.concat([PNG_HEAD, randomBytes(100)]))
+      const mediaId = await upload(buildPng(100))
       const { status, body } = await send({ phone: newPhone(), mediaId, body: 'My cat' })
       expect(status).to.equal(201)
       expect(body).to.include({ type: 'image', body: 'My cat' })
@@ -215,13 +209,7 @@ describe('sandbox', () => {
     })
 
     it('is refused for conversations of other channels and workspaces', async () => {
-      const { id: contactId } = await buildContact(workspace)
-      const { id: channelId } = await buildChannel(workspace)
-      const real = await app.system
-        .db('conversations')
-        .insert({ tenant_id: workspace.tenantId, contact_id: contactId, channel_id: channelId, status: 'active' })
-        .returning<{ id: string }[]>('id')
-      const { status, body } = await read(real[0]?.id ?? '')
+      const { status, body } = await read(await buildChannelConversation(workspace))
       expect([status, body.code]).to.deep.equal([422, 'conversation_not_sandbox'])
       const { id } = await buildConversation(workspace)
       expect((await read(id, await buildWorkspace(app))).status).to.equal(404)
