@@ -3,15 +3,15 @@ import type { RouterOutputs } from '@parley/client'
 import { useParley } from '@parley/client/react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { Button } from '../kit/button.tsx'
 import { Copy } from '../kit/copy.tsx'
 import { Page } from '../kit/page.tsx'
+import { useRows } from '../kit/rows.ts'
 import { Empty, Loaded } from '../kit/states.tsx'
 import { Status } from '../kit/status.tsx'
 import { Time } from '../kit/time.tsx'
 import { useUrlState } from '../kit/url-state.ts'
-import { useShortcuts } from '../kit/shortcuts.ts'
 import { TableScroll } from '../kit/table-scroll.tsx'
 import { NewWorkflow } from './new-workflow.tsx'
 
@@ -69,14 +69,7 @@ function toLabel(status: string): string {
 }
 
 function WorkflowTable({ items }: { items: readonly Workflow[] }) {
-  const [, go] = useLocation()
-  const [marked, setMarked] = useState(-1)
-  const move = (by: number) => () => setMarked(Math.max(0, Math.min(items.length - 1, marked + by)))
-  useShortcuts({
-    j: move(1),
-    k: move(-1),
-    ...(items[marked] ? { Enter: () => go(`/workflows/${items[marked]?.id}`) } : {}),
-  })
+  const marked = useRows(items.map(({ id }) => `/workflows/${id}`))
   if (items.length === 0) return <Empty title="No workflow has this status">Choose another status.</Empty>
   return (
     <TableScroll label="Workflows" className="card">
@@ -93,7 +86,7 @@ function WorkflowTable({ items }: { items: readonly Workflow[] }) {
         </thead>
         <tbody>
           {items.map((workflow, index) => (
-            <WorkflowRow key={workflow.id} workflow={workflow} isMarked={index === marked} />
+            <WorkflowRow key={workflow.id} workflow={workflow} index={index} isMarked={index === marked} />
           ))}
         </tbody>
       </table>
@@ -101,11 +94,13 @@ function WorkflowTable({ items }: { items: readonly Workflow[] }) {
   )
 }
 
-function WorkflowRow({ workflow, isMarked }: { workflow: Workflow; isMarked: boolean }) {
+type RowProps = { workflow: Workflow; index: number; isMarked: boolean }
+
+function WorkflowRow({ workflow, index, isMarked }: RowProps) {
   const { id, name, key, status, version, hasUnpublishedChanges, publishedProblems, updatedAt } = workflow
   const [problem] = publishedProblems
   return (
-    <tr className={isMarked ? 'is-marked' : undefined}>
+    <tr data-row={index} data-marked={isMarked || undefined}>
       <td>
         <Link href={`/workflows/${id}`}>{name}</Link>
         {isMarked && <span className="visually-hidden"> (marked)</span>}
