@@ -1,6 +1,5 @@
 import { moveRun } from '../../engine/model/move-run.ts'
 import type { RunState } from '../../engine/model/run.ts'
-import { Contact as ContactRow } from '../../models/contacts.ts'
 import { Conversation as ConversationRow } from '../../models/messaging.ts'
 import { joinFragments, type SqlFragment, sqlFragment, sqlText } from '../../platform/database/statements/statement.ts'
 import { UnprocessableError } from '../../platform/errors.ts'
@@ -129,12 +128,9 @@ async function moveConversation(tx: Scope, conversation: ConversationRow, second
 }
 
 async function moveContact(tx: Scope, contactId: string, seconds: number): Promise<void> {
-  const move = (at: Date | null): Date | null => at && addMs(at, -seconds * SECOND)
-  const { lastInboundAt, lastOutboundAt } = await tx.get(ContactRow, contactId)
-  await tx
-    .query(ContactRow)
-    .findOne('id', contactId)
-    .patch({ lastInboundAt: move(lastInboundAt), lastOutboundAt: move(lastOutboundAt) })
+  await tx.sql('moveContact')`
+    update contacts set ${movedSql(['last_inbound_at', 'last_outbound_at'], seconds)}
+    where tenant_id = ${tx.tenantId} and id = ${contactId}`
 }
 
 /** Moves the windows of the throttle steps that count the runs of this contact only. */
